@@ -13,6 +13,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `cli` | the arguments: every option once |
+//! | `aws` | the command lines of the AWS CLI that startup scripts use: `s3`, and settings of buckets by `s3api` |
 //! | `verbs` | the verbs, one file each; `merge` compares two listings, `canned` has MinIO's anonymous permissions |
 //! | `transfer` | uploads in parts, downloads, copies by the service or through this machine; listings of services and directories |
 //! | `target` | the names on the command line |
@@ -29,6 +30,7 @@
 //!
 //! The client must not know any other crate of this workspace: it talks to every service over HTTP.
 
+mod aws;
 mod bucket;
 mod call;
 mod cli;
@@ -73,4 +75,11 @@ pub fn command() -> clap::Command {
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     verbs::run(arguments.into_iter().collect())
+}
+
+/// Runs `aws` or `awslocal` with these arguments, of which the first is the name of the program: what startup
+/// scripts use of the AWS CLI for S3. Anything else is refused by name, with exit code 252, which the AWS
+/// CLI has for a command line that it does not understand.
+pub fn run_aws(arguments: &[OsString]) -> ExitCode {
+    aws::run(arguments)
 }

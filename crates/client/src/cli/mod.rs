@@ -290,6 +290,9 @@ pub(crate) struct PropertyArgs {
     /// Metadata and headers: KEY1=VALUE1;KEY2=VALUE2.
     #[arg(long, value_name = "PAIRS")]
     pub(crate) attr: Option<String>,
+    /// A header as it is: NAME=VALUE, repeatable.
+    #[arg(long, value_name = "PAIR", hide = true)]
+    pub(crate) header: Vec<String>,
     /// Tags: KEY1=VALUE1&KEY2=VALUE2.
     #[arg(long, value_name = "PAIRS")]
     pub(crate) tags: Option<String>,

@@ -62,6 +62,8 @@ pub(crate) enum Source {
 pub(crate) struct Aliases {
     directory: Option<PathBuf>,
     file: Configuration,
+    /// The alias of this run only.
+    given: Option<(&'static str, Alias)>,
 }
 
 #[derive(Clone, Default, Deserialize, Serialize)]
@@ -142,7 +144,7 @@ impl Aliases {
             _ => {
                 let file =
                     Configuration { version: VERSION.to_owned(), ..Configuration::default() };
-                return Ok(Aliases { directory, file });
+                return Ok(Aliases { directory, file, given: None });
             }
         };
         let path = path.unwrap_or_default();
@@ -161,7 +163,12 @@ impl Aliases {
                 file.version
             )));
         }
-        Ok(Aliases { directory, file })
+        Ok(Aliases { directory, file, given: None })
+    }
+
+    /// The same with an alias of this run only, which hides others of its name.
+    pub(crate) fn with(self, given: Option<(&'static str, Alias)>) -> Aliases {
+        Aliases { given, ..self }
     }
 
     pub(crate) fn directory(&self) -> Option<&Path> {
@@ -175,6 +182,9 @@ impl Aliases {
     pub(crate) fn get(&self, name: &str) -> Result<Option<(Alias, Source)>, Error> {
         if name.is_empty() {
             return Ok(None);
+        }
+        if let Some((_, alias)) = self.given.as_ref().filter(|(given, _)| *given == name) {
+            return Ok(Some((alias.clone(), Source::BuiltIn)));
         }
         // Variables cannot have names with other characters.
         if is_name(name)
@@ -271,6 +281,12 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 fn built_in(name: &str) -> Option<Alias> {
     (name == "local").then(|| local(|name| std::env::var(name).ok()))
+}
+
+/// The keys of the server on this machine.
+pub(crate) fn local_keys() -> (String, String) {
+    let Alias { access_key, secret_key, .. } = local(|name| std::env::var(name).ok());
+    (access_key, secret_key)
 }
 
 /// A server on this machine, with the variables that it takes its own settings from.

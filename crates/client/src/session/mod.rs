@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-pub(crate) use aliases::{Alias, Aliases, PathStyle, Source, is_name, masked};
+pub(crate) use aliases::{Alias, Aliases, PathStyle, Source, is_name, local_keys, masked};
 pub(crate) use output::Output;
 pub(crate) use progress::Progress;
 
@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) idle: Duration,
     /// The name that messages begin with.
     pub(crate) program: &'static str,
+    /// An alias of this run only, which hides others of its name.
+    pub(crate) alias: Option<(&'static str, Alias)>,
 }
 
 /// State that the verbs share.
@@ -54,7 +56,7 @@ impl Session {
     /// The configuration cannot be read.
     pub(crate) fn new(options: Options) -> Result<Session, Error> {
         let directory = options.directory.clone().or_else(default_directory);
-        let aliases = Aliases::read(directory.as_deref())?;
+        let aliases = Aliases::read(directory.as_deref())?.with(options.alias.clone());
         Ok(Session {
             output: Output::new(&options),
             options,

@@ -100,10 +100,25 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &LsArgs) -> Result<()
             if matches!(error, Error::Output(_)) {
                 return Err(error);
             }
-            session.output.failure(&format!("Unable to list `{target}`."), &error);
+            session.output.failure(&format!("Unable to list `{target}`."), &told(target, error));
         }
     }
     Ok(())
+}
+
+/// A name without a slash may be meant as an alias.
+fn told(target: &str, error: Error) -> Error {
+    match error {
+        Error::File { source, .. }
+            if source.kind() == std::io::ErrorKind::NotFound && !target.contains('/') =>
+        {
+            Error::refused(format!(
+                "'{target}' is neither an alias nor a file; make an alias with `alias set {target} URL ACCESSKEY \
+                 SECRETKEY`, or list those that there are with `alias list`"
+            ))
+        }
+        error => error,
+    }
 }
 
 async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), Error> {

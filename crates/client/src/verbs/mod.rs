@@ -53,7 +53,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::{Cli, ConfigVerb, Verb};
 use crate::error::Error;
-use crate::session::{Options, Session};
+use crate::session::{Alias, Options, Session};
 use crate::text::parse_duration;
 
 /// Exit code of every failure, as in `mc`.
@@ -72,16 +72,35 @@ pub(crate) fn command() -> clap::Command {
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(|it| Path::new(it).file_stem().unwrap_or_default());
     let program = if called.is_some_and(|it| it == "mc") { "mc" } else { "liteio client" };
+    run_as(program, arguments, None)
+}
+
+/// Runs the verb in the arguments of a program, which may bring an alias of its own.
+pub(crate) fn run_as(
+    program: &'static str,
+    arguments: Vec<OsString>,
+    alias: Option<(&'static str, Alias)>,
+) -> ExitCode {
     let command = Cli::command().name(program).bin_name(program);
     let parsed = command.try_get_matches_from(arguments).and_then(|it| Cli::from_arg_matches(&it));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return explain(program, &error),
     };
-    let options = match options(&cli, program) {
-        Ok(options) => options,
-        Err(reason) => return fail(program, &reason),
-    };
+    match options(&cli, program) {
+        Ok(options) => {
+            start(Options { alias, ..options }, async |session| act(&session, cli.verb).await)
+        }
+        Err(reason) => fail(program, &reason),
+    }
+}
+
+/// Runs the work in a session, until it ends or is interrupted.
+pub(crate) fn start(
+    options: Options,
+    work: impl AsyncFnOnce(Arc<Session>) -> Result<(), Error>,
+) -> ExitCode {
+    let program = options.program;
     let session = match Session::new(options) {
         Ok(session) => Arc::new(session),
         Err(error) => return fail(program, &error.to_string()),
@@ -90,15 +109,18 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(program, &format!("cannot start threads: {error}")),
     };
-    let code = runtime.block_on(until_interrupted(&session, cli.verb));
+    let code = runtime.block_on(until_interrupted(&session, work(session.clone())));
     // A thread may still wait for standard input, which nothing ends.
     runtime.shutdown_timeout(Duration::from_millis(500));
     code
 }
 
-async fn until_interrupted(session: &Arc<Session>, verb: Verb) -> ExitCode {
+async fn until_interrupted(
+    session: &Arc<Session>,
+    work: impl Future<Output = Result<(), Error>>,
+) -> ExitCode {
     let done = tokio::select! {
-        result = act(session, verb) => Ok(result),
+        result = work => Ok(result),
         code = interrupted() => Err(code),
     };
     match done {
@@ -193,6 +215,7 @@ fn options(cli: &Cli, program: &'static str) -> Result<Options, String> {
         insecure: global.insecure,
         idle: idle.max(Duration::from_millis(1)),
         program,
+        alias: None,
     })
 }
 
@@ -218,7 +241,7 @@ fn explain(program: &str, error: &clap::Error) -> ExitCode {
     }
 }
 
-fn fail(program: &str, reason: &str) -> ExitCode {
+pub(crate) fn fail(program: &str, reason: &str) -> ExitCode {
     // If standard error is closed, the exit code remains.
     let _ = writeln!(std::io::stderr(), "{program}: <ERROR> {}", reason.replace(['\n', '\r'], " "));
     ExitCode::from(FAILED)

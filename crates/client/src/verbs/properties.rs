@@ -19,8 +19,13 @@ pub(super) fn properties(
     arguments: &PropertyArgs,
     no_multipart: bool,
 ) -> Result<Properties, Error> {
+    let mut headers = arguments.attr.as_deref().map_or(Ok(Vec::new()), attributes)?;
+    for pair in &arguments.header {
+        // A value may have a semicolon, which parts attributes.
+        headers.push(attribute(pair)?);
+    }
     Ok(Properties {
-        attributes: arguments.attr.as_deref().map_or(Ok(Vec::new()), attributes)?,
+        attributes: headers,
         tags: arguments.tags.as_deref().map_or(Ok(Vec::new()), tags)?,
         storage_class: arguments.storage_class.clone(),
         no_multipart,
@@ -29,24 +34,26 @@ pub(super) fn properties(
 
 fn attributes(text: &str) -> Result<Vec<(String, String)>, Error> {
     let pairs = text.split(';').filter(|it| !it.trim().is_empty());
-    pairs
-        .map(|pair| match pair.split_once('=') {
-            Some((name, value)) if !name.trim().is_empty() => {
-                let name = name.trim().to_ascii_lowercase();
-                let name = match HEADERS.contains(&name.as_str()) || name.starts_with("x-amz-") {
-                    true => name,
-                    false => format!("x-amz-meta-{name}"),
-                };
-                if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-                    return Err(Error::refused(format!("'{pair}' has no valid name for --attr")));
-                }
-                Ok((name, value.to_owned()))
+    pairs.map(attribute).collect()
+}
+
+fn attribute(pair: &str) -> Result<(String, String), Error> {
+    match pair.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            let name = name.trim().to_ascii_lowercase();
+            let name = match HEADERS.contains(&name.as_str()) || name.starts_with("x-amz-") {
+                true => name,
+                false => format!("x-amz-meta-{name}"),
+            };
+            if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+                return Err(Error::refused(format!("'{pair}' has no valid name for --attr")));
             }
-            _ => Err(Error::refused(format!(
-                "'{pair}' is no attribute; write --attr KEY1=VALUE1;KEY2=VALUE2"
-            ))),
-        })
-        .collect()
+            Ok((name, value.to_owned()))
+        }
+        _ => Err(Error::refused(format!(
+            "'{pair}' is no attribute; write --attr KEY1=VALUE1;KEY2=VALUE2"
+        ))),
+    }
 }
 
 /// Pairs in the form of a query, encoded or not.
