@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
-FLAVOURS = ["liteio", "minio", "localstack", "s3mock", "mc"]
+FLAVOURS = ["liteio", "shell", "minio", "localstack", "s3mock", "mc"]
 
 
 @pytest.fixture
@@ -18,6 +18,12 @@ def tree(tmp_path):
     """A tree with a release 1.2.3 in target/dist, whose programs are not run by anything."""
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     shutil.copy(ROOT / "Dockerfile", tmp_path)
+    for processor in PROCESSORS:
+        shell = tmp_path / "target/shell" / processor
+        shell.mkdir(parents=True)
+        facts = [f"{name}.{fact}" for name in ("bash", "busybox") for fact in ("copyright", "version")]
+        for name in ("bash", "busybox", *facts):
+            (shell / name).write_text(f"{name} for {processor}")
     (tmp_path / "Cargo.toml").write_text('version = "1.2.3"\n')
     dist = tmp_path / "target/dist"
     dist.mkdir(parents=True)
@@ -54,10 +60,14 @@ def test_a_release_has_images_for_all_platforms_and_flavours(tree):
             labels = config["config"]["Labels"]
             assert labels["org.opencontainers.image.version"] == "1.2.3"
             profile = [value for value in config["config"]["Env"] if value.startswith("LITEIO_PROFILE=")]
-            assert profile == ([] if flavour in ("liteio", "mc") else [f"LITEIO_PROFILE={flavour}"])
-            programs = [subprocess.run(["tar", "-xzOf", layout / "blobs" / layer["digest"].replace(":", "/"), "liteio"],
-                                       capture_output=True).stdout for layer in manifest["layers"]]
-            assert f"a program for {PROCESSORS[processor]}".encode() in programs
+            assert profile == ([] if flavour in ("liteio", "shell", "mc") else [f"LITEIO_PROFILE={flavour}"])
+            layers = [layout / "blobs" / layer["digest"].replace(":", "/") for layer in manifest["layers"]]
+
+            def programs(name):
+                return [subprocess.run(["tar", "-xzOf", layer, name], capture_output=True).stdout for layer in layers]
+
+            assert f"a program for {PROCESSORS[processor]}".encode() in programs("liteio")
+            assert (f"busybox for {processor}".encode() in programs("bin/busybox")) == (flavour != "liteio")
 
 
 def test_a_release_without_archives_has_no_image(tree):

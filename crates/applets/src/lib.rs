@@ -1,20 +1,20 @@
-//! Other names of the binary in its image: `minio`, `localstack`, `mc`, `curl`, `sh` and a few small commands.
+//! Other names of the binary in its image: `minio`, `localstack`, `mc`, `aws`, `awslocal`, `curl` and `wget`.
 //!
 //! Health checks, compose files and start scripts call these names. A binary that is called `liteio` never reaches
 //! them.
 //!
 //! ```text
 //! argv[0] ──► names ──► own (the command `liteio`): minio, localstack, start scripts, unknown names
-//!                  ├──► liteio_client: mc
-//!                  └──► shell, curl, wget, builtin
+//!                  ├──► liteio_client: mc, aws, awslocal
+//!                  └──► curl, wget, nc, shell
 //! ```
 //!
 //! | Module | Content |
 //! |---|---|
 //! | `names` | The names, and the applet of each |
-//! | `shell` | A small interpreter of `sh`: `lex`, `parse`, `check`, `expand`, `run`, `process` |
 //! | `curl` | `curl` and `wget`, as far as health checks use them |
-//! | `builtin` | `[`, `echo`, `false`, `mkdir`, `sleep`, `tail`, `test`, `true` |
+//! | `nc` | `nc -z` |
+//! | `shell` | `sh` and `bash`, in images that have a shell |
 //!
 //! The crate must not know the server: [`run`] gets the command `liteio` as a function.
 //!
@@ -23,13 +23,14 @@
 //! use std::process::ExitCode;
 //!
 //! let own = |_: Vec<OsString>| ExitCode::from(7);
-//! assert_eq!(liteio_applets::run(vec!["/bin/true".into()], own), ExitCode::SUCCESS);
+//! let version = vec!["/usr/bin/mc".into(), "--version".into()];
+//! assert_eq!(liteio_applets::run(version, own), ExitCode::SUCCESS);
 //! assert_eq!(liteio_applets::run(vec!["/usr/bin/liteio".into()], own), ExitCode::from(7));
 //! ```
 
-mod builtin;
 mod curl;
 mod names;
+mod nc;
 mod shell;
 
 use std::ffi::OsString;
@@ -58,10 +59,14 @@ pub fn run(arguments: Vec<OsString>, own: Own) -> ExitCode {
         Applet::LocalStack => localstack(rest, own),
         Applet::Entrypoint => entrypoint(rest, own),
         Applet::Client => liteio_client::run(arguments),
+        Applet::Aws => liteio_client::run_aws(&arguments),
         Applet::Curl => curl::run(rest),
         Applet::Wget => curl::wget(rest),
-        Applet::Shell => shell::run(rest),
-        Applet::Builtin => small(name.and_then(|it| it.to_str()).unwrap_or_default(), rest),
+        Applet::Nc => nc::run(rest).unwrap_or_else(|reason| fail("nc", &reason)),
+        Applet::Shell => {
+            let name = name.and_then(|it| it.to_str()).unwrap_or("sh");
+            shell::run(name, rest).unwrap_or_else(|reason| fail("sh", &reason))
+        }
     }
 }
 
@@ -179,26 +184,6 @@ fn meant(
             "without arguments this starts LocalStack, which checks no signature, but {name} is set: \
              set {PROFILE_VARIABLE}, or run \"liteio server\""
         )),
-    }
-}
-
-fn small(name: &str, arguments: &[OsString]) -> ExitCode {
-    let arguments = arguments.iter().map(|it| it.to_str().map(str::to_owned));
-    let Some(arguments) = arguments.collect::<Option<Vec<_>>>() else {
-        return fail(name, "an argument is not UTF-8");
-    };
-    let Some(builtin) = builtin::find(name) else {
-        return fail(name, "there is no such command");
-    };
-    // Process 1 of a container gets only signals that it has handlers for.
-    shell::end_on_signal();
-    let print = &mut |text: &str| {
-        // A closed standard output is not an error of the command.
-        let _ = io::stdout().write_all(text.as_bytes());
-    };
-    match builtin(&arguments, print) {
-        Ok(code) => ExitCode::from(code),
-        Err(reason) => fail(name, &reason),
     }
 }
 

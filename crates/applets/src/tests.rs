@@ -1,6 +1,6 @@
 //! Tests the names and the arguments that they stand for.
 
-use super::names::{Applet, NAMES, applet, applet_at, is_script};
+use super::names::{Applet, NAMES, applet, applet_at};
 use super::*;
 
 #[test]
@@ -12,13 +12,6 @@ fn names_are_applets_where_programs_are() {
     assert_eq!(applet_at("/data/mc"), None);
     assert_eq!(applet_at("./mc"), None);
     assert_eq!(applet_at("jq"), None);
-}
-
-#[test]
-fn builtins_have_their_names_in_both_tables() {
-    for (name, applet) in NAMES {
-        assert_eq!(builtin::find(name).is_some(), applet == Applet::Builtin, "{name}");
-    }
 }
 
 /// The script that builds the image's file tree must agree with the table.
@@ -84,23 +77,4 @@ fn the_start_script_is_never_localstack_where_credentials_are_given() {
     // An explicit profile overrides the guess.
     assert_eq!(of("localstack", false, "LITEIO_ACCESS_KEY"), Ok(Meant::LocalStack));
     assert_eq!(of("minio", false, ""), Ok(Meant::Minio));
-}
-
-#[test]
-fn scripts_are_known_by_their_first_line() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("script");
-    let rows: [(&[u8], bool); 7] = [
-        (b"#!/bin/sh\n", true),
-        (b"#!/bin/bash -e\necho", true),
-        (b"#! /usr/bin/env bash\n", true),
-        (b"#!/usr/bin/python3\n", false),
-        (b"#!", false),
-        (b"echo a\n", true),
-        (b"\x7fELF\0\0", false),
-    ];
-    for (content, expected) in rows {
-        std::fs::write(&file, content).expect("a file");
-        assert_eq!(is_script(&file).expect("readable"), expected, "{content:?}");
-    }
 }

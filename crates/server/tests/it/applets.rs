@@ -3,9 +3,13 @@
 use std::fs;
 use std::io::{BufRead as _, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use crate::command::{Running, liteio, stderr};
+use crate::harness::{RawRequest, User};
+
+/// The keys of a server that was started without any.
+const DEFAULT: User = User { access_key: "liteio", secret_key: "liteio123", id: "" };
 
 fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -22,97 +26,8 @@ fn run(name: &str, directory: &tempfile::TempDir, arguments: &[&str]) -> Output 
     called(name, directory).args(arguments).output().expect("it runs")
 }
 
-fn sh(directory: &tempfile::TempDir, script: &str) -> Output {
-    run("/bin/sh", directory, &["-c", script])
-}
-
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-#[test]
-fn scripts_do_what_they_do_in_a_shell() {
-    let directory = directory();
-    let rows = [
-        ("echo a b", "a b\n", 0),
-        ("A='a b'; echo $A \"$A\" ${B:-c}", "a b a b c\n", 0),
-        ("true && echo yes || echo no", "yes\n", 0),
-        ("false && echo yes || echo no", "no\n", 0),
-        ("false || exit 3; echo never", "", 3),
-        ("! false && echo yes", "yes\n", 0),
-        ("if [ -d x ]; then echo x; elif [ -d . ]; then echo dot; else echo no; fi", "dot\n", 0),
-        ("until [ -d x ]; do mkdir -p x; echo made; done", "made\n", 0),
-        ("for i in 1 '2 3'; do echo $i; done", "1\n2 3\n", 0),
-        ("for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", "1\n3\n", 0),
-        ("while true; do echo once; break; done", "once\n", 0),
-        ("A=1; (A=2; echo $A; exit 5); echo $? $A", "2\n5 1\n", 0),
-        ("set -e; false; echo never", "", 1),
-        ("set -e; false || true; if false; then :; fi; ! true; echo yes", "yes\n", 0),
-        ("set -u; echo $NO; echo never", "", 2),
-        ("echo a >/dev/null; echo b 2>/dev/null; echo c >&2", "b\n", 0),
-        ("sh -c 'echo $0 $1' name argument", "name argument\n", 0),
-        ("A=1 sh -c 'echo ${A:-no}'; echo ${A:-no}", "1\nno\n", 0),
-        ("export A=1; sh -c 'echo $A'", "1\n", 0),
-        ("/usr/bin/echo by path", "by path\n", 0),
-        ("exec echo last; echo never", "last\n", 0),
-        ("(exec sh -c 'exit 4'); echo $?", "4\n", 0),
-        ("sh -c 'exit 7'", "", 7),
-        ("sleep 0 & wait; echo done", "done\n", 0),
-        ("mkdir x1; (cd x1; mkdir y1); [ -d x1/y1 ] && [ ! -d y1 ] && echo back", "back\n", 0),
-        ("sh -c 'for a in x \"$@\" y; do echo $a; done'", "x\ny\n", 0),
-        ("set -euo pipefail; false; echo never", "", 1),
-        ("./no-such-script", "", 127),
-        ("n=1; until [ $n -gt 0 ]; do :; done; test 1 -lt $n", "", 1),
-    ];
-    for (script, expected, code) in rows {
-        let output = sh(&directory, script);
-        assert_eq!(stdout(&output), expected, "{script}: {}", stderr(&output));
-        assert_eq!(output.status.code(), Some(code), "{script}: {}", stderr(&output));
-    }
-}
-
-#[test]
-fn nothing_of_a_refused_script_is_run() {
-    let directory = directory();
-    let output = sh(&directory, "mkdir x\necho a\njq http://a");
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    assert!(stderr(&output).contains("line 3: there is no command \"jq\""), "{output:?}");
-    assert!(!directory.path().join("x").exists());
-}
-
-#[test]
-fn scripts_can_be_files_that_come_later() {
-    let directory = directory();
-    let script = directory.path().join("start.sh");
-    fs::write(&script, "#!/bin/bash\necho $0 $1 \"$A\"\n").expect("a file");
-    let output = run("bash", &directory, &["./start.sh", "one"]);
-    assert_eq!(stdout(&output), "./start.sh one \n");
-    let output =
-        sh(&directory, "export A=a; while [ ! -f start.sh ]; do sleep 0.1; done; ./start.sh 1");
-    assert_eq!(stdout(&output), "./start.sh 1 a\n", "{}", stderr(&output));
-    fs::write(&script, "#!/usr/bin/python3\n").expect("a file");
-    let output = sh(&directory, "./start.sh");
-    assert_eq!(output.status.code(), Some(126), "{}", stderr(&output));
-}
-
-#[test]
-fn a_server_that_a_script_starts_gets_the_signals() {
-    let directory = directory();
-    let script =
-        "mkdir -p data && echo starting && liteio server --data-dir data --address 127.0.0.1:0";
-    let server = Running::start(called("sh", &directory).args(["-c", script]));
-    let (code, log) = server.signal("TERM");
-    assert_eq!(code, Some(0), "{log}");
-}
-
-#[test]
-fn a_signal_ends_a_script_and_what_it_started() {
-    let directory = directory();
-    let script = "liteio server --memory --address 127.0.0.1:0 & sleep infinity";
-    let server = Running::start(called("sh", &directory).args(["-c", script]));
-    let (code, log) = server.signal("TERM");
-    assert_eq!(code, Some(143));
-    assert!(log.contains("stopping"), "{log}");
 }
 
 #[test]
@@ -137,8 +52,6 @@ fn curl_checks_a_server() {
     }
     let output = run("/usr/bin/curl", &directory, &["-s", "-I", &live]);
     assert!(stdout(&output).starts_with("HTTP/1.1 200 OK\r\n"), "{}", stdout(&output));
-    let script = format!("curl -sf {missing} || exit 1");
-    assert_eq!(sh(&directory, &script).status.code(), Some(1));
     // Nobody answers there.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent = format!("http://{}", silent.local_addr().expect("an address"));
@@ -208,40 +121,78 @@ fn wget_checks_a_server() {
     }
 }
 
-/// As CI services call it.
-#[test]
-fn shells_take_the_names_of_options() {
+/// As the startup scripts of LocalStack call it.
+#[tokio::test]
+async fn awslocal_makes_buckets_with_their_settings() {
     let directory = directory();
-    fs::write(directory.path().join("step"), "echo a; false; echo never\n").expect("a file");
-    for (arguments, expected, code) in [
-        (&["-eo", "pipefail", "-c", "false; echo never"][..], "", 1),
-        (&["-euo", "pipefail", "-c", "echo $0", "name"], "name\n", 0),
-        (&["-o", "errexit", "-c", "false; echo never"], "", 1),
-        (&["-e", "+e", "-c", "false; echo on"], "on\n", 0),
-        (&["--noprofile", "--norc", "-eo", "pipefail", "step"], "a\n", 1),
-        (&["-o", "posix", "-c", "echo"], "", 2),
-    ] {
-        let output = run("bash", &directory, arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-        assert_eq!(stdout(&output), expected, "{arguments:?}");
+    let server = Running::start_with(&directory, &["--memory", "--address", "127.0.0.1:0"], &[]);
+    let address =
+        server.endpoint().strip_prefix("http://").expect("a URL").parse().expect("an address");
+    fs::create_dir(directory.path().join("files")).expect("made");
+    fs::write(directory.path().join("files/a.html"), "<p>").expect("written");
+    fs::write(
+        directory.path().join("cors.json"),
+        r#"{"CORSRules": [{"AllowedMethods": ["GET"], "AllowedOrigins": ["http://page"]}]}"#,
+    )
+    .expect("written");
+    let aws = |name: &str, line: &str| {
+        let mut command = called(name, &directory);
+        command.env("AWS_ENDPOINT_URL", server.endpoint()).args(line.split(' '));
+        command.output().expect("it runs")
+    };
+    let lines = [
+        "s3 mb s3://photos",
+        "s3api create-bucket --bucket there --create-bucket-configuration LocationConstraint=us-west-2",
+        "s3api head-bucket --bucket there",
+        "s3api put-bucket-versioning --bucket photos --versioning-configuration Status=Enabled",
+        "s3api put-bucket-cors --bucket photos --cors-configuration file://cors.json",
+        "s3api put-bucket-tagging --bucket photos --tagging TagSet=[{Key=a,Value=b}]",
+        "s3api put-public-access-block --bucket photos --public-access-block-configuration BlockPublicAcls=true",
+        "s3 cp files/a.html s3://photos/page --content-type text/html;charset=utf-8 --quiet",
+        "s3 sync files s3://photos/site",
+        "s3api put-object --bucket photos --key copy --body files/a.html",
+        "s3 rm s3://photos/copy",
+    ];
+    for line in lines {
+        let output = aws("awslocal", line);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
     }
+    let listed = stdout(&aws("aws", "s3 ls s3://photos --recursive"));
+    assert!(listed.contains(" page\n") && listed.contains(" site/a.html\n"), "{listed}");
+    assert!(!listed.contains("copy"), "{listed}");
+    let names = stdout(&aws("awslocal", "s3api list-buckets"));
+    assert!(names.contains("\"photos\"") && names.contains("\"there\""), "{names}");
+    for (target, expected) in [
+        ("/photos?versioning", "<Status>Enabled</Status>"),
+        ("/photos?cors", "<AllowedOrigin>http://page</AllowedOrigin>"),
+        ("/photos?tagging", "<Key>a</Key>"),
+        ("/photos?publicAccessBlock", "<BlockPublicAcls>true</BlockPublicAcls>"),
+    ] {
+        let reply = RawRequest::of_s3(address, "us-east-1", "GET", target).by(DEFAULT).send().await;
+        let text = String::from_utf8_lossy(&reply.body).into_owned();
+        assert!(text.contains(expected), "{target}: {text}");
+    }
+    let page =
+        RawRequest::of_s3(address, "us-east-1", "HEAD", "/photos/page").by(DEFAULT).send().await;
+    assert_eq!(page.header("content-type"), Some("text/html;charset=utf-8"));
+    let again = aws("awslocal", "s3 mb s3://photos");
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
 }
 
-/// Of a script that has started no program yet.
 #[test]
-fn a_signal_ends_a_script_from_its_first_command_on() {
+fn awslocal_reports_what_it_does_not_understand() {
     let directory = directory();
-    let mut shell = called("sh", &directory)
-        .args(["-c", "cd /no/such; while :; do :; done"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let mut errors = std::io::BufReader::new(shell.stderr.take().expect("a pipe"));
-    errors.read_line(&mut line).expect("a line");
-    let sent = Command::new("kill").args(["-s", "TERM", &shell.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-    assert_eq!(shell.wait().expect("it ends").code(), Some(143), "{line}");
+    let reports = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut command = called("awslocal", &directory);
+    command.env("LITEIO_INIT_REPORT", reports.local_addr().expect("bound").to_string());
+    let output =
+        command.args(["sqs", "create-queue", "--queue-name", "jobs"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(252));
+    let line = stderr(&output);
+    assert!(line.contains("sqs create-queue") && line.lines().count() == 1, "{line}");
+    let (stream, _) = reports.accept().expect("a report");
+    let report = std::io::BufReader::new(stream).lines().next().expect("a line").expect("text");
+    assert!(report.contains("sqs create-queue"), "{report}");
 }
 
 #[test]
@@ -256,14 +207,9 @@ fn the_start_script_does_not_guess_where_credentials_are_given() {
 #[test]
 fn other_names_refuse_what_they_do_not_serve() {
     let directory = directory();
-    for (name, arguments, expected) in [
-        ("minio", &["gateway", "s3"][..], "gateway"),
-        ("localstack", &["stop"], "start"),
-        ("mkdir", &["-m", "700", "x"], "-m"),
-        ("tail", &["x"], "tail"),
-        ("sh", &[], "script"),
-        ("sh", &["-i"], "-i"),
-    ] {
+    for (name, arguments, expected) in
+        [("minio", &["gateway", "s3"][..], "gateway"), ("localstack", &["stop"], "start")]
+    {
         let output = run(name, &directory, arguments);
         assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{name}: {}", stderr(&output));
