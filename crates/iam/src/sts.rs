@@ -32,6 +32,9 @@ const POLICY_ARNS_MAX: usize = 10;
 const NAME_CHARACTERS_MAX: usize = 64;
 const EXTERNAL_ID_CHARACTERS_MAX: usize = 1224;
 
+/// The id of a role that does not exist.
+const ID_OF_NO_ROLE: &str = "AROA3X42LBCD27EXAMPLE";
+
 /// Known AWS operations that are not implemented.
 const NOT_BUILT: [&str; 7] = [
     "AssumeRoleWithSAML",
@@ -131,6 +134,27 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     let mut xml = Xml::default();
     write_role_user(&mut xml, role, name);
     write_packed_size(&mut xml, &session);
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+/// AssumeRole of a server that checks no signatures: any role, by anyone, as moto and LocalStack have it. Whoever can
+/// send this has all rights already, and the keys are as good as any others.
+pub(super) fn assume_any_role(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> {
+    let form = asked.form;
+    let (arn, name) = (role_arn(form)?, session_name(form)?);
+    let seconds = duration(form, SESSION_SECONDS_MAX)?.unwrap_or(SESSION_SECONDS_DEFAULT);
+    let mut session = Session::new(&user.caller.user_id, asked.context.now, seconds);
+    session.name = Some(name.to_owned());
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    let role = arn.rsplit('/').next().unwrap_or_default();
+    let known = asked.directory.now().role(arn).map(|role| role.unique_id.clone());
+    let id = known.unwrap_or_else(|| ID_OF_NO_ROLE.to_owned());
+    let mut xml = Xml::default();
+    xml.element("AssumedRoleUser", |xml| {
+        xml.text("AssumedRoleId", &format!("{id}:{name}"));
+        xml.text("Arn", &format!("arn:aws:sts::{account}:assumed-role/{role}/{name}"));
+    });
     write_credentials(&mut xml, asked, session)?;
     Ok(xml)
 }

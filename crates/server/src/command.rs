@@ -11,12 +11,17 @@ use crate::cli::{
 };
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
+use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
 use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{about, backup, cluster, exec, give_back, health, keys, own_pages, repair, verify};
+use crate::{
+    about, backup, cluster, credentials_command, exec, give_back, health, keys, own_pages, repair,
+    verify,
+};
+use liteio_admin::operational::set_scripts_run;
 use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry;
@@ -50,6 +55,13 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
         Ok(Command::Key(command)) => match keys::run(&command) {
+            Ok(text) => {
+                print(&text);
+                ExitCode::SUCCESS
+            }
+            Err(reason) => fail(FAILED, &reason),
+        },
+        Ok(Command::Credentials(command)) => match credentials_command::run(&command) {
             Ok(text) => {
                 print(&text);
                 ExitCode::SUCCESS
@@ -186,7 +198,6 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     for note in notes {
         tracing::warn!("{note}");
     }
-    warn_of_scripts(config.profile);
     hide_memory();
     raise_file_limit();
     disable_huge_pages();
@@ -239,22 +250,6 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
     }
 }
 
-/// Warns about startup scripts of LocalStack images, which mostly call programs that do not exist
-/// here.
-fn warn_of_scripts(profile: Option<Profile>) {
-    let stages = ["boot", "start", "ready", "shutdown"].into_iter();
-    for stage in stages.filter(|_| profile == Some(Profile::Localstack)) {
-        let path = format!("/etc/localstack/init/{stage}.d");
-        let has_files = std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
-        if has_files {
-            tracing::warn!(
-                path,
-                "startup scripts are not supported: use --bucket (LITEIO_BUCKET) and --seed"
-            );
-        }
-    }
-}
-
 /// Prints the line that Testcontainers modules and scripts wait for.
 fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
     match profile {
@@ -275,6 +270,14 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
     tokio::pin!(stop_signal);
+    // Before the start: a script that cannot be run leaves nothing behind.
+    let scripts = match config.profile {
+        Some(Profile::Localstack) => {
+            Scripts::find(init_scripts::DIRECTORY.as_ref()).map_err(ServerError::Open)?
+        }
+        _ => Scripts::default(),
+    };
+    set_scripts_run(!scripts.is_empty());
     let server = tokio::select! {
         server = Server::spawn(config.clone()) => server?,
         name = &mut stop_signal => {
@@ -286,6 +289,23 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
     // them.
     if !is_quiet || server.has_new_credentials() {
         print(&server.banner(&config));
+    }
+    if !scripts.is_empty() {
+        let (stop, ended) = scripts.run(server.endpoint(), config.region.clone());
+        let result = tokio::select! {
+            result = ended => result.unwrap_or(Ok(())),
+            name = &mut stop_signal => {
+                tracing::info!(signal = name, "stopping during a startup script");
+                drop(stop);
+                server.stop().await;
+                return Ok(None);
+            }
+        };
+        if let Err(reason) = result {
+            server.stop().await;
+            return Err(ServerError::Open(reason));
+        }
+        set_scripts_run(false);
     }
     tell_that_it_is_ready(config.profile, &server);
     let notifier = Notifier::of_environment();

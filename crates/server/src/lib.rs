@@ -69,12 +69,14 @@ mod cluster;
 mod command;
 mod condition;
 mod config;
+mod credentials_command;
 mod dispatch;
 #[cfg(test)]
 mod encrypted_serve_tests;
 mod exec;
 mod give_back;
 mod health;
+mod init_scripts;
 mod keys;
 mod made_credentials;
 mod notify;

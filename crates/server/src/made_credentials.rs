@@ -11,7 +11,7 @@ use liteio_identity::{canonical_id_of_key, random_id, random_secret};
 use liteio_wire::private_file;
 
 /// The file in the data directory, in the format of credentials files.
-const FILE_NAME: &str = "credentials.toml";
+pub(crate) const FILE_NAME: &str = "credentials.toml";
 
 /// The generated credentials of a server.
 #[derive(Clone, Debug)]

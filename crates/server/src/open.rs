@@ -1,5 +1,6 @@
 //! Opens the users, the event targets and the data of a configuration.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::config::{
 };
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
-use crate::platform::{Grant, refusal_to_write};
+use crate::platform::{Grant, free_bytes, refusal_to_write};
 use liteio_access::offload::Offload;
 use liteio_access::state::{App, EventTarget, Settings};
 use liteio_iam::settings::IdentitySettings;
@@ -206,12 +207,31 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
 /// The error for a failed open, with advice if the directory is not writable.
 fn refused(config: &Config, error: &StoreError) -> OpenError {
     match &config.storage {
+        Storage::Directory { path, .. } if path.is_file() => OpenError(format!(
+            "{} is a file: give a directory for the data (--data-dir DIR)",
+            path.display()
+        )),
         Storage::Directory { path, .. } => match refusal_to_write(path) {
+            None if matches!(error, StoreError::NoSpace) => OpenError(no_space(path)),
+            None if matches!(error, StoreError::NotADataDirectory { .. }) => {
+                OpenError(format!("{}: {error}", path.display()))
+            }
             Some(advice) => OpenError(format!("{error}; {advice}")),
             None => OpenError(error.to_string()),
         },
         Storage::Memory | Storage::Cluster(_) => OpenError(error.to_string()),
     }
+}
+
+/// The refusal of a directory on a full device, with the bytes that are missing.
+fn no_space(path: &Path) -> String {
+    let needed = StoreConfig::directory(path).reserve_bytes >> 20;
+    let free = free_bytes(path).map_or("too few".to_owned(), |free| format!("{} MiB", free >> 20));
+    format!(
+        "{}: the device has {free} free, and a new store needs {needed} MiB: free some space, or give a \
+         directory on another device (--data-dir DIR)",
+        path.display()
+    )
 }
 
 /// Cancels a preparation if the start is interrupted by a signal.

@@ -69,6 +69,12 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
     }
 }
 
+/// The bytes that a directory's device has free for this user.
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(directory).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
 /// The names of this machine or container: the short one, and with its domain if it has one.
 pub(crate) fn host_names() -> Vec<String> {
     let system = rustix::system::uname();

@@ -42,7 +42,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
 use http_body::Body;
 
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
@@ -58,7 +58,12 @@ use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{Locale, Moment, Origin};
-use liteio_wire::reply::{self, ApiError, BoxError, Reply};
+use liteio_wire::reply::{self, ApiError, BoxError, Dialect, Reply};
+
+/// The operation of services with the JSON protocol.
+const AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+/// Characters of an operation that a refusal shows.
+const TARGET_CHARACTERS_MAX: usize = 100;
 
 /// The name of the main space, for requests that name no other.
 pub const MAIN: &str = "main";
@@ -109,6 +114,7 @@ impl Space {
     pub fn new(parts: SpaceParts) -> Space {
         let SpaceParts { name, app, users, targets, reports, no_auth, is_clock_shifted } = parts;
         let (app, users) = (Arc::new(app), Arc::new(users));
+        let is_open = no_auth.is_some();
         let clock = Arc::clone(app.store.clock());
         let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
         let rules = Rules {
@@ -139,7 +145,7 @@ impl Space {
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
-            iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
+            iam: Iam::new(Arc::clone(&app), Arc::clone(&users), is_open),
             _watch: users.watch(&app),
             app,
             users,
@@ -301,6 +307,9 @@ impl Space {
     {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let (head, body) = request.into_parts();
+        if let Some(refusal) = of_other_service(&head) {
+            return Err(refusal);
+        }
         let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
         let request = Request::from_parts(head, body);
         let request = match self.authenticated(request, origin, allowance).await {
@@ -336,4 +345,19 @@ impl Space {
             (reply, _) => reply,
         }
     }
+}
+
+/// The refusal of a request for another service of AWS, in JSON, which its client understands: services with that
+/// protocol name their operation in a header (DynamoDB, SQS, KMS). None of those here has it.
+fn of_other_service(head: &Parts) -> Option<ApiError> {
+    let target = head.headers.get(AMZ_TARGET).filter(|_| head.method == Method::POST)?;
+    let of_name = |it: &char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
+    let target: String =
+        target.to_str().ok()?.chars().take(TARGET_CHARACTERS_MAX).filter(of_name).collect();
+    let message = format!(
+        "{target} is not served here: this server has S3, S3 Vectors, IAM and STS. Point the client of the other \
+         service elsewhere."
+    );
+    let code = "UnknownOperationException";
+    Some(ApiError::with_status(Dialect::S3Vectors, code, StatusCode::NOT_IMPLEMENTED, message))
 }

@@ -19,6 +19,7 @@ use http_body_util::BodyExt as _;
 use tower_service::Service as _;
 
 pub use self::health::{Health, READY_PATH, Readiness};
+pub use self::others::set_scripts_run;
 use crate::console::{self, Console};
 use crate::metrics::{self, Metrics};
 use crate::minio::{self as admin, Admin};

@@ -13,6 +13,7 @@
 //! exists.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
@@ -41,10 +42,20 @@ const HEALTHZ_READY: &str = "/healthz/ready";
 /// The emulated version of LocalStack, the last one that needed no account.
 const LOCALSTACK_VERSION: &str = "4.14.0";
 
-/// LocalStack's stages of startup scripts, and whether each is complete. Scripts are not supported
-/// here.
-const STAGES: [(&str, bool); 4] =
-    [("BOOT", true), ("START", true), ("READY", true), ("SHUTDOWN", false)];
+/// True while the process runs startup scripts. They are of the process, whose container they come with, not of one
+/// of its servers.
+static SCRIPTS_RUN: AtomicBool = AtomicBool::new(false);
+
+/// Notes that startup scripts are about to run, or have ended.
+pub fn set_scripts_run(run: bool) {
+    SCRIPTS_RUN.store(run, Ordering::Relaxed);
+}
+
+/// LocalStack's stages of startup scripts, and whether each is complete. Only the scripts of READY are run.
+fn stages() -> [(&'static str, bool); 4] {
+    let is_ready = !SCRIPTS_RUN.load(Ordering::Relaxed);
+    [("BOOT", true), ("START", true), ("READY", is_ready), ("SHUTDOWN", false)]
+}
 
 const SERVER_STATUS: HeaderName = HeaderName::from_static("x-minio-server-status");
 const WRITE_QUORUM: HeaderName = HeaderName::from_static("x-minio-write-quorum");
@@ -141,12 +152,12 @@ async fn no_action() -> Refused {
 }
 
 async fn localstack_init() -> Response {
-    let stages = STAGES.map(|(stage, is_over)| format!("\"{stage}\": {is_over}")).join(", ");
+    let stages = stages().map(|(stage, is_over)| format!("\"{stage}\": {is_over}")).join(", ");
     json(StatusCode::OK, format!("{{\"completed\": {{{stages}}}, \"scripts\": []}}"))
 }
 
 async fn localstack_stage(Path(stage): Path<String>) -> Result<Response, Refused> {
-    let known = STAGES.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(&stage));
+    let known = stages().into_iter().find(|(name, _)| name.eq_ignore_ascii_case(&stage));
     let Some((_, is_over)) = known else {
         return Err(ApiError::new(ErrorCode::NoSuchKey, "There is no such stage.").into());
     };

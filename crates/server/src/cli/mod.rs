@@ -5,6 +5,7 @@
 mod about;
 mod backup;
 mod cluster;
+mod credentials;
 mod help;
 mod keys;
 
@@ -29,6 +30,7 @@ pub(crate) use self::backup::{
 pub(crate) use self::cluster::{ClusterArgs, ClusterCommand};
 #[cfg(feature = "cluster")]
 pub(crate) use self::cluster::{ClusterMoveArgs, ClusterPlaceArgs};
+pub(crate) use self::credentials::CredentialsCommand;
 pub(crate) use self::keys::{KeyArgs, KeyCommand, KeyFileArgs, RewrapArgs};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     /// Create and rotate encryption keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show the credentials that a container has made at its first start.
+    #[command(subcommand)]
+    Credentials(CredentialsCommand),
     /// Run a command with an in-memory server on a free port, with the test API on; the command's
     /// environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and others) points to it. Returns the
     /// command's exit code.

@@ -53,7 +53,7 @@ use liteio_wire::settings::error;
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
 /// The volume of the container image.
-const CONTAINER_DATA_DIR: &str = "/data";
+pub(crate) const CONTAINER_DATA_DIR: &str = "/data";
 const DEFAULT_REGION: &str = "us-east-1";
 const DEFAULT_LOG: &str = "info";
 

@@ -206,3 +206,63 @@ async fn lines_about_vectors_have_the_bucket_and_the_index() {
     .map(|(operation, index)| (Some(operation.to_owned()), Some("pictures".to_owned()), index));
     assert_eq!(lines.iter().map(named).collect::<Vec<_>>(), expected, "{log}");
 }
+
+/// Of each: the start or command that fails, and words of the reason and the remedy.
+#[test]
+fn slips_of_the_first_hour_say_what_is_wrong_and_what_to_do() {
+    let directory = directory();
+    let path = directory.path();
+    std::fs::write(path.join("file"), "x").expect("written");
+    std::fs::create_dir(path.join("empty-format")).expect("made");
+    std::fs::write(path.join("empty-format/format"), "").expect("written");
+    let user = |name: &str| {
+        format!(
+            "[[user]]\nname = \"{name}\"\naccess_key = \"same-key\"\nsecret_key = \"of-{name}-secret\"\n"
+        )
+    };
+    let users = path.join("users.toml");
+    std::fs::write(&users, user("anna") + &user("ben")).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&users, mode).expect("set");
+    let rows: [(&[&str], [&str; 3]); 4] = [
+        (&["--data-dir", "file"], ["file", "is a file", "--data-dir DIR"]),
+        (&["--data-dir", "empty-format"], ["empty-format", "`format` is empty", "give one"]),
+        (
+            &["--memory", "--credentials-file", "users.toml"],
+            ["users.toml", "\"ben\"", "an access key of its own"],
+        ),
+        (&["client", "ls", "t"], ["'t'", "neither an alias nor a file", "alias set t URL"]),
+    ];
+    for (arguments, words) in rows {
+        let mut command = liteio(&directory);
+        command.args(arguments).env("MC_CONFIG_DIR", path.join("mc"));
+        if arguments[0] != "client" {
+            command.args(["--address", "127.0.0.1:0"]);
+        }
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+        let told = stderr(&output);
+        let line = told.lines().last().unwrap_or_default();
+        assert!(words.iter().all(|word| line.contains(word)), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn credentials_that_a_container_made_can_be_asked_for() {
+    let directory = directory();
+    let started = [("LITEIO_IN_CONTAINER", "true"), ("LITEIO_DATA_DIR", "data")];
+    let server = Running::start_with(&directory, &["server", "--address", "127.0.0.1:0"], &started);
+    let show = || {
+        let mut command = liteio(&directory);
+        command.args(["credentials", "show"]).envs(started).output().expect("it runs")
+    };
+    let shown = String::from_utf8(show().stdout).expect("text");
+    let block = server.block();
+    let pair: Vec<&str> = shown.lines().collect();
+    assert!(pair.len() == 2 && pair.iter().all(|line| block.contains(line)), "{shown} {block}");
+    assert_eq!(server.signal("TERM").0, Some(0));
+    std::fs::remove_file(directory.path().join("data/credentials.toml")).expect("removed");
+    let output = show();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("LITEIO_SECRET_KEY"), "{}", stderr(&output));
+}

@@ -312,3 +312,24 @@ async fn the_only_user_owns_the_data_whatever_its_key() {
     let made = User { access_key, secret_key, id: "" };
     send(&server, made, "auto", "GET", "/photos/a").await.expect_status(200);
 }
+
+#[tokio::test]
+async fn clients_of_other_services_are_told_in_json_which_are_here() {
+    let directory = directory();
+    let arguments = ["--profile", "localstack", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    for target in ["AmazonSQS.CreateQueue", "DynamoDB_20120810.CreateTable"] {
+        let request = RawRequest::of_s3(address(&server), "us-east-1", "POST", "/").by(NOBODY);
+        let request = request.header("x-amz-target", target).body("{}");
+        let reply = request.send().await;
+        assert_eq!(reply.status, 501);
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        let told: serde_json::Value = serde_json::from_slice(&reply.body).expect("JSON");
+        assert_eq!(told["__type"], "UnknownOperationException");
+        let message = told["message"].as_str().expect("a message");
+        assert!(
+            message.contains(target) && message.contains("S3 Vectors, IAM and STS"),
+            "{message}"
+        );
+    }
+}

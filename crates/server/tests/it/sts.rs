@@ -531,3 +531,25 @@ async fn refusals_of_roles_have_the_words_of_aws() {
         assert_eq!(reply.element("Message"), message, "{form}");
     }
 }
+
+/// As moto and LocalStack have it: tests assume roles that nobody has made.
+#[tokio::test]
+async fn without_authentication_any_role_can_be_assumed() {
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.credentials("liteio", "liteio123").no_auth()
+    })
+    .await;
+    let form = "Action=AssumeRole&RoleArn=arn:aws:iam::000000000000:role/path/reader&RoleSessionName=tests";
+    let reply = server
+        .form("sts", &form.replace(':', "%3A").replace('/', "%2F"))
+        .send()
+        .await
+        .expect_status(200);
+    assert_eq!(reply.element("Arn"), "arn:aws:sts::000000000000:assumed-role/reader/tests");
+    let session = Session::of(&reply);
+    session.who(&server).await.expect_status(200);
+    let put = server.request("PUT", "/bucket").by(session.key);
+    put.header("x-amz-security-token", session.token).send().await.expect_status(200);
+    let form = "Action=AssumeRole&RoleArn=none&RoleSessionName=tests";
+    assert_eq!(server.form("sts", form).send().await.status, 400);
+}
