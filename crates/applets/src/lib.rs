@@ -14,7 +14,7 @@
 //! | `names` | The names, and the applet of each |
 //! | `curl` | `curl` and `wget`, as far as health checks use them |
 //! | `nc` | `nc -z` |
-//! | `shell` | `sh` and `bash`, in images that have a shell |
+//! | `shell`, `supervise` | `sh` and `bash`, in images that have a shell; signals for all that it starts |
 //!
 //! The crate must not know the server: [`run`] gets the command `liteio` as a function.
 //!
@@ -32,6 +32,7 @@ mod curl;
 mod names;
 mod nc;
 mod shell;
+mod supervise;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

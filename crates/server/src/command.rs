@@ -21,7 +21,6 @@ use crate::{
     about, backup, cluster, credentials_command, exec, give_back, health, keys, own_pages, repair,
     verify,
 };
-use liteio_admin::operational::set_scripts_run;
 use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry;
@@ -277,7 +276,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         }
         _ => Scripts::default(),
     };
-    set_scripts_run(!scripts.is_empty());
+    health::note_scripts(!scripts.is_empty());
     let server = tokio::select! {
         server = Server::spawn(config.clone()) => server?,
         name = &mut stop_signal => {
@@ -305,7 +304,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
             server.stop().await;
             return Err(ServerError::Open(reason));
         }
-        set_scripts_run(false);
+        health::note_scripts(false);
     }
     tell_that_it_is_ready(config.profile, &server);
     let notifier = Notifier::of_environment();

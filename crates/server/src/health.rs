@@ -9,12 +9,17 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use liteio_admin::operational::READY_PATH;
+use liteio_admin::operational::{READY_PATH, set_scripts_run};
 use liteio_wire::tls::{Trust, client_config};
 
 /// Timeout for connecting, and again for the whole exchange.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// Notes for `/_localstack/init` that startup scripts are about to run, or have ended.
+pub(crate) fn note_scripts(run: bool) {
+    set_scripts_run(run);
+}
 
 /// Checks that the server at `url` (`http://HOST:PORT` or `https://HOST:PORT`, with an optional
 /// path) is ready. Returns its response in one line. The certificate authorities in `ca_file` are

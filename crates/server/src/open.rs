@@ -299,3 +299,18 @@ fn store_config(config: &Config) -> StoreConfig {
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_device_is_named_with_what_it_has_and_needs() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let line = no_space(directory.path());
+        let shown = directory.path().display().to_string();
+        assert!(line.starts_with(&shown) && line.contains(" MiB free"), "{line}");
+        assert!(line.contains("needs 64 MiB") && line.contains("--data-dir DIR"), "{line}");
+        assert!(no_space(Path::new("/no/such")).contains("too few free"));
+    }
+}
