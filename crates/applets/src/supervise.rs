@@ -62,8 +62,7 @@ mod tests {
     fn the_exit_code_is_that_of_the_shell() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "sleep 600 & exit 7"]);
-        let child = command.process_group(0).spawn().expect("it starts");
-        let group = Pid::from_child(&child);
+        let group = Pid::from_child(&command.process_group(0).spawn().expect("it starts"));
         assert_eq!(reap(group, &AtomicBool::new(false)), 7);
         kill_process_group(group, Signal::KILL).expect("it runs");
     }

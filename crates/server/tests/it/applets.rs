@@ -175,8 +175,8 @@ async fn awslocal_makes_buckets_with_their_settings() {
     let page =
         RawRequest::of_s3(address, "us-east-1", "HEAD", "/photos/page").by(DEFAULT).send().await;
     assert_eq!(page.header("content-type"), Some("text/html;charset=utf-8"));
-    let again = aws("awslocal", "s3 mb s3://photos");
-    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    let missing = aws("awslocal", "s3 cp s3://photos/missing -");
+    assert_eq!(missing.status.code(), Some(1), "{}", stderr(&missing));
 }
 
 #[test]
