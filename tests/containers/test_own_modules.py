@@ -11,6 +11,8 @@ import tomllib
 
 import pytest
 
+from conftest import answers, free_port, wait_for
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "packages"
 PAGE = ROOT / "docs/testcontainers.md"
@@ -54,11 +56,25 @@ def test_java(tmp_path):
     assert re.search(r"Tests run: 3, Failures: 0, Errors: 0, Skipped: 0", told), told
 
 
-def test_rust():
+def test_rust(tmp_path):
+    # By TCP: behind a socket of this machine, the library takes a file of Docker's as a sign that it is in a container itself, and asks
+    # the gateway for ports.
+    address = f"127.0.0.1:{free_port()}"
+    with (tmp_path / "log").open("w") as log:
+        service = subprocess.Popen(["podman", "system", "service", "--time", "0", f"tcp://{address}"], stderr=log)
+    try:
+        wait_for("podman's service", lambda: answers(f"http://{address}/_ping"))
+        check_rust(f"tcp://{address}")
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def check_rust(host):
     target = os.environ.get("CARGO_TARGET_DIR") or ROOT / "target"
     # Without the flags of the checks: the client is not linked static.
     told = run("cargo", "test", "--locked", "--manifest-path", "packages/rust/Cargo.toml", "--", "--nocapture",
-               CARGO_TARGET_DIR=f"{target}/testcontainers-rust")
+               CARGO_TARGET_DIR=f"{target}/testcontainers-rust", DOCKER_HOST=host)
     assert "3 passed" in told and "not tested" not in told, told
 
 

@@ -2,7 +2,10 @@
 
 use liteio_testcontainers::{
     LiteIO, PORT, TAG,
-    testcontainers::{ContainerAsync, ContainerRequest, Image, ImageExt, runners::AsyncRunner},
+    testcontainers::{
+        ContainerAsync, ContainerRequest, Image, ImageExt, bollard::models::PortBinding,
+        runners::AsyncRunner,
+    },
 };
 use object_store::{Error, ObjectStoreExt, aws::AmazonS3Builder, path::Path};
 
@@ -12,7 +15,12 @@ fn with_image(image: LiteIO) -> Option<ContainerRequest<LiteIO>> {
         return None;
     };
     let (name, tag) = named.rsplit_once(':').expect("NAME:TAG");
-    Some(image.with_name(name).with_tag(tag))
+    let image = image.with_name(name).with_tag(tag);
+    // Podman 4.3 tells no address of a port that is open on all, and the library skips such ports.
+    Some(image.with_host_config_modifier(|config| {
+        let local = PortBinding { host_ip: Some("127.0.0.1".to_owned()), host_port: None };
+        config.port_bindings = Some([(PORT.to_string(), Some(vec![local]))].into());
+    }))
 }
 
 async fn client(container: &ContainerAsync<LiteIO>, password: &str) -> impl ObjectStoreExt {
