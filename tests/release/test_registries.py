@@ -258,7 +258,8 @@ class Smoke {
                 expected = hashlib.new(kind, (JAVA / name).read_bytes()).hexdigest()
                 self.assertEqual((JAVA / f"{name}.{kind}").read_text(), expected, name)
         for name, member in (("-sources", "liteio/LiteIOServer.java"), ("-javadoc", "liteio/LiteIOServer.html"),
-                             ("", "liteio/LiteIOServer.class"), (f"-{CLASSIFIER}", "META-INF/THIRD-PARTY")):
+                             ("-javadoc", "liteio/testcontainers/LiteIOContainer.html"), ("", "liteio/LiteIOServer.class"),
+                             ("", "liteio/testcontainers/LiteIOContainer.class"), (f"-{CLASSIFIER}", "META-INF/THIRD-PARTY")):
             with zipfile.ZipFile(JAVA / f"{prefix}{name}.jar") as archive:
                 names = archive.namelist()
             self.assertEqual(names[0], "META-INF/MANIFEST.MF")
