@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import socket
 import subprocess
 import time
@@ -12,6 +13,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+COMPOSE_FILES = pathlib.Path(__file__).parent / "compose"
 KEY, SECRET = "AKIAEXAMPLE", "a-secret-of-tests"
 
 
@@ -116,3 +118,37 @@ def volume(run):
     name = f"liteio-test-{os.getpid()}-volume"
     run.volumes.append(name)
     return name
+
+
+@pytest.fixture
+def up(tmp_path):
+    """Starts the services of a file, or of one and an override of it, that are no commands to run once.
+
+    Returns the server and a function that runs another service to its end."""
+    started = []
+
+    def start(*files, services=()):
+        port = free_port()
+        directory = tmp_path / "data"
+        directory.mkdir()
+        os.chown(directory, 1000, 1000)
+        project = f"liteio-test-{os.getpid()}-{files[-1].stem}"
+        environment = os.environ | {"PORT": str(port), "DIRECTORY": str(directory)}
+        named = [word for file in files for word in ("--file", str(file))]
+
+        def compose(*arguments):
+            command = ["podman-compose", "--project-name", project, *named, *arguments]
+            result = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=60
+            )
+            assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
+
+        started.append(compose)
+        compose("up", "--detach", *services)
+        names = podman("ps", "--all", "--format", "{{.Names}}", "--filter", f"name={project}")
+        container = Container(names.stdout.split()[0], port).wait()
+        return container, lambda service: compose("--profile", "once", "run", "--rm", service)
+
+    yield start
+    for compose in started:
+        compose("down", "--volumes", "--timeout", "5")
