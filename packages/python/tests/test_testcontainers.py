@@ -3,13 +3,14 @@
 import os
 import pathlib
 import re
+import urllib.request
 
 import pytest
 
 import liteio
 
 pytest.importorskip("testcontainers.core.wait_strategies")
-from liteio.testcontainers import LiteIOContainer  # noqa: E402
+from liteio.testcontainers import DEFAULT_IMAGE, LiteIOContainer  # noqa: E402
 
 IMAGE = os.environ.get("LITEIO_IMAGE")
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "testcontainers.md"
@@ -17,7 +18,13 @@ needs_image = pytest.mark.skipif(not IMAGE, reason="LITEIO_IMAGE names no image"
 
 
 def test_the_default_image_has_the_version_of_the_package():
-    assert LiteIOContainer().image == f"liteio:{liteio.__version__}"
+    assert DEFAULT_IMAGE == f"liteio:{liteio.__version__}"
+
+
+@pytest.mark.parametrize("credentials", [{"access_key": ""}, {"secret_key": ""}])
+def test_empty_credentials_are_refused(credentials):
+    with pytest.raises(ValueError, match="must not be empty"):
+        LiteIOContainer(**credentials)
 
 
 @needs_image
@@ -52,6 +59,16 @@ def test_data_are_in_the_volume_where_memory_is_off():
         container.get_client("s3").create_bucket(Bucket="photos")
         output = b"".join(container.get_logs()).decode()
         assert "/data" in output and "in memory" not in output
+
+
+@needs_image
+def test_the_test_api_is_opened_by_its_variable():
+    with LiteIOContainer(IMAGE, buckets=["photos"]).with_env("LITEIO_TEST_API", "any") as container:
+        s3 = container.get_client("s3")
+        s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
+        reset = urllib.request.Request(f"{container.get_url()}/_liteio/test/reset", method="POST")
+        urllib.request.urlopen(reset).close()
+        assert "Contents" not in s3.list_objects_v2(Bucket="photos")
 
 
 @needs_image

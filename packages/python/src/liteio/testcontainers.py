@@ -10,25 +10,29 @@ It needs `pip install liteio[testcontainers]`.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Dict, Sequence
 
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.wait_strategies import HttpWaitStrategy
 
-__all__ = ["LiteIOContainer"]
+__all__ = ["DEFAULT_IMAGE", "LiteIOContainer"]
+
+# Of the version of this package. Tags of versions never move.
+DEFAULT_IMAGE = "liteio:0.1.0"
 
 
 class LiteIOContainer(DockerContainer):
     """A container of LiteIO. It is started once the server answers that it is ready.
 
-    The default image has the version of this package. `buckets` are created at start, each
+    `buckets` are created at start, each
     NAME[:public|download|upload][:versioned|locked]. Other settings of the server are variables, which `with_env` sets:
     `LITEIO_MEMORY=false` keeps the data in `/data` of the container.
     """
 
     def __init__(
         self,
-        image: str = "liteio:0.1.0",
+        image: str = DEFAULT_IMAGE,
         port: int = 9000,
         access_key: str = "testaccess",
         secret_key: str = "testsecret",
@@ -36,13 +40,15 @@ class LiteIOContainer(DockerContainer):
         buckets: Sequence[str] = (),
         **options: Any,
     ) -> None:
+        # Without credentials the server would make a pair of its own.
+        if not access_key or not secret_key:
+            raise ValueError("the access key and the secret key must not be empty")
         super().__init__(image, **options)
         self.port = port
         self.access_key = access_key
         self.secret_key = secret_key
         self.region = region
         self.with_exposed_ports(port)
-        # A server with TLS or another health check would replace the strategy by its own.
         self.waiting_for(HttpWaitStrategy(port, "/_liteio/health/ready").for_status_code(200))
         self.with_env("LITEIO_ADDRESS", f"0.0.0.0:{port}")
         self.with_env("LITEIO_ACCESS_KEY", access_key)
@@ -66,15 +72,14 @@ class LiteIOContainer(DockerContainer):
 
     def get_client(self, service: str = "s3", **options: Any) -> Any:
         """A client of boto3 with the endpoint and the credentials of the container; `options` replace its settings."""
-        import boto3
-        from botocore.config import Config
-
+        boto3: Any = importlib.import_module("boto3")  # boto3 and botocore have no types.
+        botocore: Any = importlib.import_module("botocore.config")
         settings = {
             "endpoint_url": self.get_url(),
             "aws_access_key_id": self.access_key,
             "aws_secret_access_key": self.secret_key,
             "region_name": self.region,
             # The name of the host may be an address, before which no bucket can stand.
-            "config": Config(s3={"addressing_style": "path"}),
+            "config": botocore.Config(s3={"addressing_style": "path"}),
         }
         return boto3.client(service, **{**settings, **options})
