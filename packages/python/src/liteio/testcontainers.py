@@ -25,9 +25,8 @@ DEFAULT_IMAGE = "liteio:0.1.0"
 class LiteIOContainer(DockerContainer):
     """A container of LiteIO. It is started once the server answers that it is ready.
 
-    `buckets` are created at start, each
-    NAME[:public|download|upload][:versioned|locked]. Other settings of the server are variables, which `with_env` sets:
-    `LITEIO_MEMORY=false` keeps the data in `/data` of the container.
+    `buckets` are created at start, each NAME[:public|download|upload][:versioned|locked]. Other settings of the server are
+    variables, which `with_env` sets: `LITEIO_MEMORY=false` keeps the data in `/data` of the container.
     """
 
     def __init__(
