@@ -151,17 +151,6 @@ impl S3 {
         self.send(&tagging(Method::DELETE, bucket, key, version)).await.map(drop)
     }
 
-    /// Sets a setting by its document in XML.
-    pub(crate) async fn put_setting(
-        &self,
-        bucket: &str,
-        name: &str,
-        document: String,
-    ) -> Result<(), Error> {
-        let request = Request::new(Method::PUT, bucket, "").query(name, "");
-        self.send(&request.document(document)).await.map(drop)
-    }
-
     /// Sets a canned ACL.
     pub(crate) async fn put_canned_acl(&self, bucket: &str, acl: &str) -> Result<(), Error> {
         let request = Request::new(Method::PUT, bucket, "").query("acl", "");

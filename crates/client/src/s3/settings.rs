@@ -40,7 +40,7 @@ impl S3 {
         }
     }
 
-    /// Sets a setting of a bucket to a document.
+    /// Sets a setting of a bucket to a document in XML.
     pub(crate) async fn put_setting(
         &self,
         bucket: &str,
