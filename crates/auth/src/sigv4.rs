@@ -12,6 +12,7 @@ use super::canonical::{Canonical, PathForm};
 use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
+use super::mismatch;
 use super::query::Query;
 use super::rules::Rules;
 use super::service::Service;
@@ -193,6 +194,7 @@ impl Claim<'_> {
             self.scope.text,
             String::from_utf8_lossy(&request_hash)
         );
+        mismatch::log(self.scope.access_key, &request, parts, |hash| self.matches(hash));
         Err(error::signature_does_not_match(&SignatureDiagnostics {
             access_key_id: self.scope.access_key,
             string_to_sign: &string_to_sign,

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use crate::command::{Running, access_lines, directory, liteio, stderr};
-use crate::harness::{ALICE, RawRequest};
+use crate::harness::{ALICE, RawRequest, User};
 
 fn address(server: &Running) -> String {
     server.endpoint().strip_prefix("http://").expect("a URL").to_owned()
@@ -265,4 +265,26 @@ fn credentials_that_a_container_made_can_be_asked_for() {
     let output = show();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("LITEIO_SECRET_KEY"), "{}", stderr(&output));
+}
+
+#[tokio::test]
+async fn the_log_tells_why_a_signature_fails() {
+    let directory = directory();
+    let server =
+        Running::start(
+            liteio(&directory)
+                .args(["--memory", "--address", "127.0.0.1:0", "--log", "debug"])
+                .args(["--access-key", ALICE.access_key, "--secret-key", ALICE.secret_key]),
+        );
+    let other = User { secret_key: "of-somebody-else", ..ALICE };
+    let address = address(&server).parse().expect("an address");
+    let get = RawRequest::of_s3(address, "us-east-1", "GET", "/").by(other);
+    get.send().await.expect_error(403, "SignatureDoesNotMatch");
+    let (_, log) = server.signal("TERM");
+    let line = log.lines().find(|line| line.contains("the signature does not match"));
+    let line = line.expect("a line");
+    for word in [ALICE.access_key, "host=", "signed_headers=", "the secret key may be another"] {
+        assert!(line.contains(word), "{word}: {line}");
+    }
+    assert!(!log.contains(ALICE.secret_key), "{log}");
 }

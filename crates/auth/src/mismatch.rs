@@ -1,0 +1,110 @@
+//! Signatures that do not match, for the log of an operator (`--log debug`).
+//!
+//! The usual causes are a proxy that changes the host, and a signer for other services than S3. Both can be
+//! told, by a look whether the signature fits the request with that difference. It is never accepted.
+
+use http::request::Parts;
+use sha2::{Digest as _, Sha256};
+
+use super::signing_key::hex_digest;
+
+/// Hosts with these ports are the same as without, for a client.
+const DEFAULT_PORTS: [&str; 2] = [":80", ":443"];
+
+/// Logs a signature that does not match. `matches` checks one against the hash of a canonical request.
+pub(super) fn log(
+    access_key: &str,
+    canonical: &[u8],
+    parts: &Parts,
+    matches: impl Fn(&[u8]) -> bool,
+) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let text = String::from_utf8_lossy(canonical);
+    let forwarded = parts.headers.get("x-forwarded-host").and_then(|it| it.to_str().ok());
+    let difference =
+        difference(&text, forwarded, |it| matches(&hex_digest(&Sha256::digest(it.as_bytes()))));
+    let mut end = text.rsplit('\n');
+    let (payload_hash, signed_headers) = (end.next(), end.next());
+    tracing::debug!(
+        access_key,
+        host = host_of(&text).unwrap_or("not signed"),
+        signed_headers = signed_headers.unwrap_or_default(),
+        payload_hash = payload_hash.unwrap_or_default(),
+        difference = difference.as_deref().unwrap_or("not found: the secret key may be another"),
+        "the signature does not match"
+    );
+}
+
+/// The signed host in a canonical request.
+fn host_of(canonical: &str) -> Option<&str> {
+    canonical.lines().find_map(|line| line.strip_prefix("host:"))
+}
+
+/// The change with which the signature fits a canonical request, if it is one of the usual ones.
+fn difference(
+    canonical: &str,
+    forwarded: Option<&str>,
+    matches: impl Fn(&str) -> bool,
+) -> Option<String> {
+    if let Some(host) = host_of(canonical) {
+        let bare = DEFAULT_PORTS.iter().find_map(|port| host.strip_suffix(port));
+        let name = host.rsplit_once(':').map(|(name, _)| name);
+        let with_port = DEFAULT_PORTS.map(|port| format!("{host}{port}"));
+        let others = bare.into_iter().chain(name).chain(forwarded);
+        let mut others = others.chain(with_port.iter().map(String::as_str));
+        let fits = |other: &&str| {
+            let changed =
+                canonical.replacen(&format!("\nhost:{host}\n"), &format!("\nhost:{other}\n"), 1);
+            *other != host && matches(&changed)
+        };
+        if let Some(signed) = others.find(fits) {
+            return Some(format!(
+                "the client signed the host {signed}, and {host} has come: a proxy changes it, let it pass the header Host on"
+            ));
+        }
+    }
+    let (method, rest) = canonical.split_once('\n')?;
+    let (path, rest) = rest.split_once('\n')?;
+    let twice = format!("{method}\n{}\n{rest}", path.replace('%', "%25"));
+    (path.contains('%') && matches(&twice)).then(|| {
+        "the client encodes the path twice: it signs as for other services than S3".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(path: &str, host: &str) -> String {
+        format!("GET\n{path}\n\nhost:{host}\nx-amz-date:d\n\nhost;x-amz-date\nUNSIGNED-PAYLOAD")
+    }
+
+    fn found(signed: &str, received: &str, forwarded: Option<&str>) -> Option<String> {
+        difference(received, forwarded, |it| it == signed)
+    }
+
+    #[test]
+    fn the_host_that_a_client_signed_is_told() {
+        let rows = [
+            ("s3.example.com", "s3.example.com:9000", None),
+            ("s3.example.com:443", "s3.example.com", None),
+            ("files.example.com", "127.0.0.1:9000", Some("files.example.com")),
+        ];
+        for (signed, received, forwarded) in rows {
+            let told = found(&canonical("/a", signed), &canonical("/a", received), forwarded);
+            let told = told.expect("a difference");
+            assert!(told.contains(&format!("signed the host {signed}, and {received}")), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_encoded_twice_is_told_and_nothing_is_guessed() {
+        let received = canonical("/a%20b", "h");
+        let told = found(&canonical("/a%2520b", "h"), &received, None).expect("a difference");
+        assert!(told.contains("twice"), "{told}");
+        assert_eq!(found(&canonical("/other", "h"), &received, Some("proxy")), None);
+        assert_eq!(found("x", "", None), None);
+    }
+}
