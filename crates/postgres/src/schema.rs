@@ -3,7 +3,8 @@
 
 use std::fmt;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::config::PostgresConfig;
@@ -162,11 +163,13 @@ pub fn set_fingerprint(
     fingerprint: &[u8],
 ) -> Result<Vec<u8>, PostgresError> {
     with_session(config, async |session| {
-        known_meta(session, config).await?;
+        // Not a write for each start: it would wait for a standby.
+        if let Some(known) = known_meta(session, config).await?.fingerprint {
+            return Ok(known);
+        }
         let text = "UPDATE {schema}.meta SET fingerprint = coalesce(fingerprint, $1) WHERE one RETURNING fingerprint";
         let text = text.replace("{schema}", &config.schema());
-        let rows = session.once(&text, &[(&fingerprint, Type::BYTEA)]).await;
-        let rows = rows.map_err(|error| PostgresError::of(&error))?;
+        let rows = in_time(config, session.once(&text, &[(&fingerprint, Type::BYTEA)])).await?;
         value(rows.first().ok_or_else(|| no_cluster(config))?, 0)
     })
 }
@@ -194,12 +197,24 @@ pub(crate) async fn begin_run(
         ON CONFLICT DO NOTHING RETURNING run, owner::text"
         .replace("{schema}", &config.schema());
     loop {
-        let rows = session.once(&text, &[]).await.map_err(|error| PostgresError::of(&error))?;
+        let rows = in_time(config, session.once(&text, &[])).await?;
         // A number that a failover gave again is passed.
         if let Some(row) = rows.first() {
             return Ok((value::<i32>(row, 0)?.cast_unsigned(), value(row, 1)?));
         }
     }
+}
+
+/// The rows of a write that a start waits for. The wait for a standby has no end in the database.
+async fn in_time(
+    config: &PostgresConfig,
+    rows: impl Future<Output = Result<Vec<Row>, tokio_postgres::Error>>,
+) -> Result<Vec<Row>, PostgresError> {
+    let Ok(rows) = timeout(config.connect_timeout * 3, rows).await else {
+        let what = "it did not answer a write in time: its synchronous standby may be gone";
+        return Err(PostgresError::Database(what.to_owned()));
+    };
+    rows.map_err(|error| PostgresError::of(&error))
 }
 
 /// Runs a migration in a transaction of its own, alone. One that another process has run meanwhile is left

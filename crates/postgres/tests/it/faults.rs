@@ -346,6 +346,22 @@ fn a_wait_for_the_standby_that_is_cancelled_is_no_acknowledgement() {
     set("");
 }
 
+#[test]
+fn a_start_does_not_wait_for_a_standby_for_ever() {
+    let server = Server::new(None, &["fsync=off"]);
+    let created = created(&server);
+    let url = format!("postgres://liteio@/postgres?host={}&connect_timeout=1", directory(&server));
+    let config = PostgresConfig::parse(&url, |_| None).expect("valid");
+    let config = config.with_cluster(created.cluster()).expect("a name").allow_unsafe(true);
+    let _ = server.query("ALTER SYSTEM SET synchronous_standby_names = 'none'");
+    let _ = server.query("SELECT pg_reload_conf()");
+    wait_for(&server, "SHOW synchronous_standby_names", "none");
+    let error = Postgres::open(&config).expect_err("a write that no standby has");
+    assert!(error.to_string().contains("its synchronous standby may be gone"), "{error}");
+    let error = liteio_postgres::set_fingerprint(&config, b"key").expect_err("the same");
+    assert!(error.to_string().contains("its synchronous standby may be gone"), "{error}");
+}
+
 /// A host that has become a standby is left for another one.
 #[test]
 fn a_host_that_only_reads_is_left() {
