@@ -290,12 +290,11 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         print(&server.banner(&config));
     }
     if !scripts.is_empty() {
-        let (stop, ended) = scripts.run(server.endpoint(), config.region.clone());
+        let endpoint = server.endpoint();
         let result = tokio::select! {
-            result = ended => result.unwrap_or(Ok(())),
+            result = scripts.run(&endpoint, &config.region) => result,
             name = &mut stop_signal => {
-                tracing::info!(signal = name, "stopping during a startup script");
-                drop(stop);
+                tracing::info!(signal = name, "stopped during a startup script");
                 server.stop().await;
                 return Ok(None);
             }

@@ -13,11 +13,10 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::process::Stdio;
 use std::time::Duration;
+
+use tokio::process::Command;
 
 /// The directory of LocalStack's scripts, one directory for each stage below it.
 pub(crate) const DIRECTORY: &str = "/etc/localstack/init";
@@ -29,20 +28,10 @@ const REPORT_VARIABLE: &str = "LITEIO_INIT_REPORT";
 const DEPTH_MAX: usize = 8;
 /// Bytes of a report; a longer one is cut.
 const REPORT_BYTES_MAX: u64 = 4096;
-const POLL: Duration = Duration::from_millis(20);
 
 /// The scripts of a server, in their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scripts(Vec<PathBuf>);
-
-/// Ends the running script when it is dropped.
-pub(crate) struct Stop(Arc<AtomicBool>);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 impl Scripts {
     /// Finds the scripts below a directory of stages.
@@ -80,27 +69,11 @@ impl Scripts {
         self.0.is_empty()
     }
 
-    /// Runs the scripts on a thread of their own, with a server at an endpoint. The result comes when all have
-    /// ended; it is an error if `awslocal` did not understand a command.
-    pub(crate) fn run(
-        self,
-        endpoint: String,
-        region: String,
-    ) -> (Stop, tokio::sync::oneshot::Receiver<Result<(), String>>) {
-        let stopped = Arc::new(AtomicBool::new(false));
-        let stop = Stop(Arc::clone(&stopped));
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let started = thread::Builder::new().name("liteio-init".to_owned()).spawn(move || {
-            // If nobody waits any longer, the server is stopping.
-            let _ = sender.send(self.run_here(&endpoint, &region, &stopped));
-        });
-        if let Err(error) = started {
-            tracing::error!(%error, "cannot start a thread for startup scripts");
-        }
-        (stop, receiver)
-    }
-
-    fn run_here(self, endpoint: &str, region: &str, stopped: &AtomicBool) -> Result<(), String> {
+    /// Runs the scripts, with a server at an endpoint. A future that is dropped ends the script that runs.
+    ///
+    /// # Errors
+    /// A command that `awslocal` did not understand, or why a script cannot be run.
+    pub(crate) async fn run(self, endpoint: &str, region: &str) -> Result<(), String> {
         let cannot = |error: io::Error| format!("startup scripts cannot be run: {error}");
         let reports = TcpListener::bind("127.0.0.1:0").map_err(cannot)?;
         reports.set_nonblocking(true).map_err(cannot)?;
@@ -120,7 +93,7 @@ impl Scripts {
                     command.env(name, value);
                 }
             }
-            let status = run(command, stopped).map_err(|error| {
+            let status = command.kill_on_drop(true).status().await.map_err(|error| {
                 format!("{shown} cannot be run: {error}; take an image with a shell, such as the flavour localstack")
             })?;
             // Each report was complete before the script ended.
@@ -128,29 +101,11 @@ impl Scripts {
             if !refused.is_empty() {
                 return Err(format!("{shown}: {}", refused.join("; ")));
             }
-            match status {
-                None => return Ok(()),
-                Some(status) if status.success() => {}
-                Some(status) => tracing::warn!(script = %shown, %status, "a startup script failed"),
+            if !status.success() {
+                tracing::warn!(script = %shown, %status, "a startup script failed");
             }
         }
         Ok(())
-    }
-}
-
-/// Runs a command to its end; `None` if it was stopped.
-fn run(mut command: Command, stopped: &AtomicBool) -> io::Result<Option<std::process::ExitStatus>> {
-    let mut child = command.spawn()?;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if stopped.load(Ordering::Relaxed) {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(POLL);
     }
 }
 
@@ -189,7 +144,7 @@ fn files(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{BufRead as _, BufReader, Write as _};
     use std::net::TcpStream;
 
     use super::*;
@@ -205,13 +160,8 @@ mod tests {
         stages
     }
 
-    fn run(stages: &tempfile::TempDir) -> Result<(), String> {
-        let scripts = Scripts::find(stages.path()).expect("scripts");
-        scripts.run_here("http://127.0.0.1:1", "eu-west-1", &AtomicBool::new(false))
-    }
-
-    #[test]
-    fn scripts_run_in_the_order_of_their_paths_and_one_that_fails_stops_nothing() {
+    #[tokio::test]
+    async fn scripts_run_in_the_order_of_their_paths_and_one_that_fails_stops_nothing() {
         let told = tempfile::tempdir().expect("a directory");
         let file = told.path().join("told").display().to_string();
         let line =
@@ -223,7 +173,8 @@ mod tests {
             ("ready.d/cors.json", "{}"),
             ("ready.d/..data/a.sh", &line("never")),
         ]);
-        assert_eq!(run(&stages), Ok(()));
+        let scripts = Scripts::find(stages.path()).expect("scripts");
+        assert_eq!(scripts.run("http://127.0.0.1:1", "eu-west-1").await, Ok(()));
         let told = fs::read_to_string(file).expect("told");
         let region = std::env::var("AWS_DEFAULT_REGION").unwrap_or("eu-west-1".to_owned());
         let expected = ["a", "b", "c"].map(|name| format!("{name} http://127.0.0.1:1 {region}\n"));
@@ -252,10 +203,27 @@ mod tests {
         assert_eq!(report(&reports), Some("no sqs here".to_owned()));
     }
 
-    #[test]
-    fn a_script_that_runs_is_ended() {
-        let stages = stages(&[("ready.d/a.sh", "exec sleep 600")]);
+    #[tokio::test]
+    async fn a_script_that_runs_is_ended() {
+        let told = tempfile::tempdir().expect("a directory");
+        let pipe = told.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("a program");
+        assert!(made.success());
+        let script = format!("exec 3>{}; echo begun >&3; exec sleep 600", pipe.display());
+        let stages = stages(&[("ready.d/a.sh", &script)]);
         let scripts = Scripts::find(stages.path()).expect("scripts");
-        assert_eq!(scripts.run_here("", "", &AtomicBool::new(true)), Ok(()));
+        let running = tokio::spawn(async move { scripts.run("", "").await });
+        let read = tokio::task::spawn_blocking(move || {
+            let mut reader = BufReader::new(fs::File::open(pipe).expect("a pipe"));
+            let mut line = String::new();
+            reader.read_line(&mut line).expect("it begins");
+            (reader, line)
+        });
+        let (mut reader, line) = read.await.expect("no panic");
+        assert_eq!(line, "begun\n");
+        running.abort();
+        // The pipe has an end when its only writer has.
+        let rest = tokio::task::spawn_blocking(move || reader.read_line(&mut String::new()));
+        assert_eq!(rest.await.expect("no panic").expect("readable"), 0);
     }
 }
