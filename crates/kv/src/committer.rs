@@ -131,7 +131,10 @@ impl Committer {
         let written = attachments.map_or(Ok(()), |it| self.stage.write_attachments(it));
         if let Err(error) = written {
             self.stage.take_back(&layers);
-            return Err(error);
+            return Err(match error {
+                KvError::Io(error) => KvError::Attachment(error),
+                other => other,
+            });
         }
         // Log: at `fsync` the record is durable afterwards. A failed append leaves no whole record.
         // After a failed sync a restart may still find the record.

@@ -252,6 +252,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::DriveOfMinio { .. }
         | StoreError::InUse { .. }
         | StoreError::Io(_)
+        | StoreError::BodyNotWritten(_)
         | StoreError::Internal { .. } => internal(&error),
     }
 }

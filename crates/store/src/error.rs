@@ -398,6 +398,9 @@ pub enum StoreError {
     /// The device failed.
     #[error("reading or writing failed: {0}")]
     Io(Arc<io::Error>),
+    /// A body could not be written with its record. Nothing was changed.
+    #[error("a body could not be written: {0}")]
+    BodyNotWritten(Arc<io::Error>),
     /// A bug of ours. Nothing was written.
     #[error("internal error: {what}")]
     Internal {
@@ -481,6 +484,7 @@ impl From<KvError> for StoreError {
             KvError::NoSpace => Self::NoSpace,
             KvError::Poisoned { reason } => Self::Poisoned { reason },
             KvError::Io(error) => Self::Io(error),
+            KvError::Attachment(error) => Self::BodyNotWritten(error),
             KvError::Corrupt(what) => Self::Corrupt { what },
             KvError::TooLarge { .. } => Self::InvalidRequest { message: error.to_string() },
             KvError::Panicked(what) => Self::Internal { what },

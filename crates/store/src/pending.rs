@@ -95,7 +95,10 @@ fn finish<T>(
             // exist, so the blobs must be kept; the sweep decides.
             let is_certain = matches!(
                 error,
-                StoreError::NoSpace | StoreError::Busy | StoreError::Suspended { .. }
+                StoreError::NoSpace
+                    | StoreError::BodyNotWritten(_)
+                    | StoreError::Busy
+                    | StoreError::Suspended { .. }
             );
             if is_certain {
                 blobs.iter().for_each(StagedBlob::take_back);

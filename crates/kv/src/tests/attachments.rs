@@ -114,7 +114,7 @@ fn an_update_whose_attachment_cannot_be_written_fails_with_nothing_in_the_log() 
     put(&kv, b"a", b"").expect("put");
     told.fails.store(true, Ordering::SeqCst);
     let before = disk.operations();
-    assert!(matches!(put(&kv, b"b", b""), Err(KvError::Io(_))));
+    assert!(matches!(put(&kv, b"b", b""), Err(KvError::Attachment(_))));
     assert_eq!(disk.operations(), before);
     told.fails.store(false, Ordering::SeqCst);
     assert!(kv.refusal().is_none());

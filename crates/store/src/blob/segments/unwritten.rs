@@ -44,7 +44,7 @@ impl Unwritten {
     /// Writes the frames of `blobs`. They are in `dirty` then.
     ///
     /// # Errors
-    /// Any error of the disk. Those that were not written are given up, with their places.
+    /// Any error of the disk. All of them are given up then, with their places: none gets its record.
     pub(super) fn write(&self, blobs: &[BlobId], dirty: &Dirty) -> io::Result<()> {
         // Also if none of them waits: another caller may be writing one of them.
         let _alone = self.writing.lock();
@@ -54,7 +54,9 @@ impl Unwritten {
         frames.sort_unstable_by_key(|frame| {
             (frame.reserved.place.segment, frame.reserved.place.start)
         });
-        frames.into_iter().try_for_each(|frame| frame.write(dirty).map_err(|(error, _)| error))
+        frames.iter().try_for_each(|frame| frame.write(dirty))?;
+        frames.into_iter().for_each(|frame| frame.reserved.keep());
+        Ok(())
     }
 
     /// Writes all frames that were added before the call.
@@ -65,10 +67,11 @@ impl Unwritten {
         let _alone = self.writing.lock();
         let mut frames = std::mem::take(&mut *self.waiting.lock()).into_iter();
         while let Some(frame) = frames.next() {
-            if let Err((error, frame)) = frame.write(dirty) {
+            if let Err(error) = frame.write(dirty) {
                 self.waiting.lock().extend(std::iter::once(frame).chain(frames));
                 return Err(error);
             }
+            frame.reserved.keep();
         }
         Ok(())
     }
@@ -85,13 +88,10 @@ impl Unwritten {
 }
 
 impl Frame {
-    fn write(self, dirty: &Dirty) -> Result<(), (io::Error, Self)> {
+    fn write(&self, dirty: &Dirty) -> io::Result<()> {
         let Reserved { file, place, segment, .. } = &self.reserved;
-        if let Err(error) = file.write_at(&self.buffer[..self.bytes], place.offset()) {
-            return Err((error, self));
-        }
+        file.write_at(&self.buffer[..self.bytes], place.offset())?;
         dirty.add(segment, file, place.bytes());
-        self.reserved.keep();
         Ok(())
     }
 }

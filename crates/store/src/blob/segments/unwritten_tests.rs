@@ -83,6 +83,18 @@ fn a_failed_write_loses_the_frames_of_its_record_and_no_others() {
 }
 
 #[test]
+fn a_record_that_loses_one_frame_leaves_none() {
+    for fault in [Fault::Io, Fault::ShortWrite, Fault::NoSpace] {
+        let disk = SimulatedDisk::new(1);
+        let store = opened(&disk);
+        let blobs = [1, 2, 3].map(|seed| seal(&store, seed, 60_000));
+        disk.set_fault(disk.operations() + 1, fault);
+        store.write_with_record(&blobs.map(|blob| blob.id), true).expect_err("the device fails");
+        assert!(found(&store).is_empty(), "{fault:?}");
+    }
+}
+
+#[test]
 fn a_failed_sync_stops_writing() {
     let disk = SimulatedDisk::new(1);
     let store = opened(&disk);

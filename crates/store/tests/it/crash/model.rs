@@ -572,7 +572,10 @@ pub(super) fn refusal(error: &StoreError) -> Option<&'static str> {
         StoreError::InvalidBucketState { .. } => Some("InvalidBucketState"),
         StoreError::ObjectLocked => Some("ObjectLocked"),
         StoreError::EncryptedAppend => Some("EncryptedAppend"),
-        StoreError::NoSpace | StoreError::Poisoned { .. } | StoreError::Io(_) => None,
+        StoreError::NoSpace
+        | StoreError::Poisoned { .. }
+        | StoreError::Io(_)
+        | StoreError::BodyNotWritten(_) => None,
         _ => Some("something that must not happen"),
     }
 }

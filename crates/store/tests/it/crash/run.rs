@@ -225,7 +225,9 @@ fn check_failure(error: &StoreError, fault: Fault) -> Check {
     let is_explained = match error {
         StoreError::NoSpace => matches!(fault, Fault::NoSpace | Fault::NoSpaceFrom),
         StoreError::Poisoned { .. } => true,
-        StoreError::Io(_) => !matches!(fault, Fault::NoSpace | Fault::NoSpaceFrom),
+        StoreError::Io(_) | StoreError::BodyNotWritten(_) => {
+            !matches!(fault, Fault::NoSpace | Fault::NoSpaceFrom)
+        }
         // The bytes of a stopped machine cannot be read.
         StoreError::Corrupt { .. } => fault == Fault::Crash,
         _ => false,
