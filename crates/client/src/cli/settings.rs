@@ -244,6 +244,21 @@ pub(crate) struct RuleRemoveArgs {
     pub(crate) all: bool,
 }
 
+impl RuleRemoveArgs {
+    /// The rule to remove; `None` for all of them.
+    ///
+    /// # Errors
+    /// The options that are missing.
+    pub(crate) fn rule(&self) -> Result<Option<&str>, &'static str> {
+        match (&self.id, self.all, self.force) {
+            (Some(id), _, _) => Ok(Some(id)),
+            (None, true, true) => Ok(None),
+            (None, true, false) => Err("--all needs --force"),
+            (None, false, _) => Err("name a rule with --id, or use --all --force"),
+        }
+    }
+}
+
 /// The filter of a notification.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EventArgs {
@@ -345,17 +360,7 @@ pub(crate) enum ReplicateVerb {
     },
     /// Remove rules.
     #[command(visible_alias = "rm")]
-    Remove {
-        target: String,
-        #[arg(long)]
-        id: Option<String>,
-        /// Confirms --all.
-        #[arg(long)]
-        force: bool,
-        /// Remove all rules; needs --force.
-        #[arg(long, conflicts_with = "id")]
-        all: bool,
-    },
+    Remove(RuleRemoveArgs),
     /// Print all rules as JSON.
     Export { target: String },
     /// Replace all rules by JSON from standard input.

@@ -124,23 +124,19 @@ async fn edit(session: &Arc<Session>, arguments: RuleEditArgs) -> Result<(), Err
 }
 
 async fn remove(session: &Arc<Session>, arguments: RuleRemoveArgs) -> Result<(), Error> {
-    let RuleRemoveArgs { target, id, force, all } = arguments;
-    let remote = Target::bucket(session, &target)?;
+    let remote = Target::bucket(session, &arguments.target)?;
     let mut rules = some_rules(&remote).await?;
-    match (&id, all, force) {
-        (Some(id), _, _) => {
+    match arguments.rule().map_err(Error::refused)? {
+        Some(id) => {
             let before = rules.len();
-            rules.retain(|rule| rule["ID"] != **id);
+            rules.retain(|rule| rule["ID"] != *id);
             if rules.len() == before {
                 return Err(no_rule(id));
             }
         }
-        (None, true, true) => rules.clear(),
-        (None, true, false) => return Err(Error::refused("--all needs --force")),
-        (None, false, _) => {
-            return Err(Error::refused("name a rule with --id, or use --all --force"));
-        }
+        None => rules.clear(),
     }
+    let RuleRemoveArgs { target, id, all, .. } = arguments;
     put(&remote, rules).await?;
     let text = match &id {
         Some(id) => format!("Rule ID `{id}` from target {target} removed."),

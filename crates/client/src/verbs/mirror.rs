@@ -10,7 +10,7 @@ use super::age::Age;
 use super::merge::{Difference, Merge, Pair, difference};
 use super::properties::properties;
 use super::removal::{How, Remover};
-use super::watch::PAUSE;
+use super::rounds::Rounds;
 use crate::cli::MirrorArgs;
 use crate::error::Error;
 use crate::s3::{Bucket, Removal};
@@ -56,20 +56,13 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
 
 /// Mirrors until interrupted.
 async fn again_and_again(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
-    let mut told = String::new();
+    let mut rounds = Rounds::default();
     loop {
-        tokio::time::sleep(PAUSE).await;
-        // A service that restarts is mirrored on. A line every two seconds says no more than one.
+        rounds.next().await;
         match once(session, arguments, Round::Again).await {
-            Ok(()) => told.clear(),
+            Ok(()) => rounds.passed(),
             Err(error) if error.is_closed_output() => return Err(error),
-            Err(error) => {
-                let line = error.to_string();
-                if told != line {
-                    session.output.failure("Unable to mirror:", &error);
-                    told = line;
-                }
-            }
+            Err(error) => rounds.failed(session, "Unable to mirror:", &error),
         }
     }
 }

@@ -32,6 +32,7 @@ mod removal;
 mod replicate;
 mod retention;
 mod rm;
+mod rounds;
 mod secret;
 mod selection;
 mod share;

@@ -25,7 +25,7 @@ const REPLICATION: Shape = Shape {
 /// The code for a bucket without rules.
 const NONE: &str = "ReplicationConfigurationNotFoundError";
 
-/// What a new rule copies beside new versions, as in `mc`.
+/// Changes that a new rule copies beside new versions, as in `mc`.
 const ALL: &str = "delete-marker,delete,existing-objects,metadata-sync";
 
 pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(), Error> {
@@ -38,12 +38,10 @@ pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(
             update(session, &target, &id, state.as_deref(), &rule).await
         }
         ReplicateVerb::List { target, status } => list(session, &target, status.as_deref()).await,
-        ReplicateVerb::Remove { target, id, force, all } => match (id, all, force) {
-            (Some(id), _, _) => remove(session, &target, Some(id)).await,
-            (None, true, true) => remove(session, &target, None).await,
-            (None, true, false) => Err(Error::refused("--all needs --force")),
-            (None, false, _) => Err(Error::refused("name a rule with --id, or use --all --force")),
-        },
+        ReplicateVerb::Remove(arguments) => {
+            let id = arguments.rule().map_err(Error::refused)?;
+            remove(session, &arguments.target, id.map(str::to_owned)).await
+        }
         ReplicateVerb::Export { target } => {
             let remote = Target::bucket(session, &target)?;
             let config = some(&remote).await?;

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::note::tell;
+use super::rounds::Rounds;
 use crate::cli::WatchArgs;
 use crate::error::Error;
 use crate::s3::{Entry, Listed};
@@ -19,9 +19,6 @@ use crate::session::Session;
 use crate::target::{Remote, Target};
 use crate::text::human;
 use crate::transfer::Listing;
-
-/// Time between two looks.
-pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
 /// The state of an object or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,22 +50,17 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &WatchArgs) -> Result
         // If standard error is closed, nobody waits for it.
         let _ = writeln!(std::io::stderr(), "Watching {}", target.name());
     }
-    let mut told = String::new();
+    let mut rounds = Rounds::default();
     loop {
-        tokio::time::sleep(PAUSE).await;
+        rounds.next().await;
         let now = match look(session, &target, arguments).await {
             Ok(now) => now,
             Err(error) => {
-                // A server that restarts is watched on. A line every two seconds says no more than one.
-                let line = error.to_string();
-                if told != line {
-                    session.output.failure("Unable to look:", &error);
-                    told = line;
-                }
+                rounds.failed(session, "Unable to look:", &error);
                 continue;
             }
         };
-        told.clear();
+        rounds.passed();
         for (name, state) in &now {
             if kinds.put && known.get(name) != Some(state) {
                 print(session, "s3:ObjectCreated:Put", name, state)?;
