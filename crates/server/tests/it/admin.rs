@@ -12,7 +12,8 @@ const NARROW: User = User { access_key: "narrow", secret_key: "narrow secret", i
 const READ_PHOTOS: &str = r#"{"Version": "2012-10-17", "Statement": [
     {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::photos/*"}]}"#;
 
-async fn send(
+/// Sends a request of MinIO's admin API; `path` has the query.
+pub(crate) async fn send(
     server: &TestServer,
     by: User,
     method: &'static str,

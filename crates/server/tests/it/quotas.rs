@@ -2,27 +2,18 @@
 
 use serde_json::{Value, json};
 
+use crate::admin::send;
 use crate::harness::{ACCOUNTS, ALICE, BOB, TestServer, User, in_memory_with_users, memory};
 use crate::reply::Reply;
 
 const EXCEEDED: &str = "XMinioAdminBucketQuotaExceeded";
 
-async fn admin(
-    server: &TestServer,
-    by: User,
-    method: &'static str,
-    path: &str,
-    body: impl AsRef<[u8]>,
-) -> Reply {
-    server.request(method, &format!("/minio/admin/v3/{path}")).by(by).body(body).send().await
-}
-
 async fn set(server: &TestServer, by: User, document: Value) -> Reply {
-    admin(server, by, "PUT", "set-bucket-quota?bucket=photos", document.to_string()).await
+    send(server, by, "PUT", "set-bucket-quota?bucket=photos", document.to_string()).await
 }
 
 async fn get(server: &TestServer, by: User) -> Reply {
-    admin(server, by, "GET", "get-bucket-quota?bucket=photos", "").await
+    send(server, by, "GET", "get-bucket-quota?bucket=photos", "").await
 }
 
 fn json_of(reply: Reply) -> Value {
@@ -74,7 +65,7 @@ async fn a_quota_belongs_to_the_account_of_the_bucket() {
     check(&set(&server, BOB, quota.clone()).await, 404, "NoSuchBucket");
     check(&get(&server, BOB).await, 404, "NoSuchBucket");
     let path = "get-bucket-quota?bucket=nothing-here";
-    check(&admin(&server, ALICE, "GET", path, "").await, 404, "NoSuchBucket");
+    check(&send(&server, ALICE, "GET", path, "").await, 404, "NoSuchBucket");
     set(&server, ALICE, quota).await.expect_status(200);
 }
 

@@ -532,7 +532,7 @@ async fn refusals_of_roles_have_the_words_of_aws() {
     }
 }
 
-/// As moto and LocalStack have it: tests assume roles that nobody has made.
+/// Tests assume roles that nobody has made, which moto and LocalStack allow.
 #[tokio::test]
 async fn without_authentication_any_role_can_be_assumed() {
     let server = start_with("memory", "us-east-1", |builder, _| {
