@@ -23,6 +23,9 @@ const SILENT_MS: u64 = 55_000;
 const IDS: OpId = 1 + super::op::KEYS.len() as OpId;
 /// Interval of beats.
 const BEAT_EVERY_MS: u64 = 1_000;
+/// Time that a put is under way at most: a connection ends with its server, or after the server's own limits. Others look for
+/// what a dead server has left a minute after its last beat.
+const LATE_MS_MAX: u64 = 30_000;
 /// Longest time of commits that a failover loses, for which deleted bodies are kept.
 const GRACE_MS: u64 = 20_000;
 
@@ -89,6 +92,8 @@ pub(super) struct Run {
     next_id: OpId,
     /// `true` if a server has died of which a failover may have lost the begin: its bodies may stay.
     pub(super) has_lost_a_run: bool,
+    /// Time since which puts may be late.
+    late_since_ms: u64,
     /// The time at which a server has died last.
     killed_ms: Option<u64>,
     /// The end of the operation that ended last.
@@ -114,6 +119,7 @@ impl Run {
             uploads: Uploads::default(),
             next_id: 1,
             has_lost_a_run: false,
+            late_since_ms: 0,
             killed_ms: None,
             last: None,
             commits: Vec::new(),
@@ -163,6 +169,10 @@ impl Run {
 
     /// Lets time pass.
     pub(super) fn pass(&mut self, ms: u64) {
+        if self.passed() + ms > self.late_since_ms + LATE_MS_MAX {
+            self.late_since_ms = self.passed();
+            self.blobs.deliver_late();
+        }
         let commits = self.shared.database.commits();
         self.commits.push((commits, self.passed()));
         self.passed_ms.fetch_add(ms, Ordering::SeqCst);
