@@ -7,8 +7,7 @@ and the history of each key has to be linearizable.
     switchover    `patronictl switchover`
     patroni       Patroni alone is killed, so two primaries run until it is started again
 
-The rounds have the first three in turn, or those that are named: with two primaries reads of the first ten seconds may be stale,
-which docs/cluster.md leaves to Patroni's watchdog. LITEIO names the program. Needs tests/cluster/install-patroni."""
+The rounds have all of them in turn, or those that are named. LITEIO names the program. Needs tests/cluster/install-patroni."""
 
 import os
 import random
@@ -20,7 +19,7 @@ from postgres import until
 from rounds import Round, check_nothing_is_lost, make_bucket, pause
 from servers import Cluster, with_cluster
 
-WAYS = ["both", "switchover", "postgres"]
+WAYS = ["both", "switchover", "postgres", "patroni"]
 # Seconds before something happens.
 RUN_SECONDS = (1.0, 3.0)
 # Seconds for which both primaries run: those without a database for 10 seconds answer 503 meanwhile.

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::committer::Committer;
 use crate::committers::Committers;
 use crate::database::Ahead;
-use crate::database::{Database, DatabaseConfig, Moment};
+use crate::database::{Database, DatabaseConfig, Moment, PrimaryId};
 use crate::drainer::Drainer;
 use crate::engine::{Checkpoint, Engine};
 use crate::follow::Follower;
@@ -208,6 +208,16 @@ impl Kv {
         let Kind::Database(over) = &self.0 else { return Ok(None) };
         let fetched = over.committers.database.fetch(&[])?;
         Ok(Some(Moment { now_ms: fetched.now_ms, epochs: fetched.epochs }))
+    }
+
+    /// The primary that the database has now: see [`Database::primary`]. `None` for a key space of one process.
+    #[inline]
+    #[must_use]
+    pub fn primary(&self) -> Option<PrimaryId> {
+        match &self.0 {
+            Kind::Local(_) => None,
+            Kind::Database(over) => over.committers.database.primary(),
+        }
     }
 
     /// Follows the updates from now on. The follower holds up to `bytes_max` bytes of them between

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use liteio_kv::KvError;
 use liteio_kv::database::{
-    CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker,
+    CommitError, Database, Fetched, Fetching, Group, PrimaryId, Settled, View, Want, Worker,
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -252,5 +252,9 @@ impl Database for Postgres {
 
     fn view(&self) -> Result<Box<dyn View>, KvError> {
         Ok(Box::new(Snapshot::new(self.core.clone())))
+    }
+
+    fn primary(&self) -> Option<PrimaryId> {
+        self.core.pool.primary().map(PrimaryId::from)
     }
 }

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::config::PostgresConfig;
 use crate::error::PostgresError;
 use crate::limits;
+use crate::primary::Primary;
 use crate::session::{Connector, Session};
 
 /// The purpose of a session. Each has its own: commits do not wait for reads, nor fetches for
@@ -88,6 +89,11 @@ impl Pool {
             resting: self.resting.clone(),
             _permit: permit,
         }
+    }
+
+    /// The newest primary that a session was opened at.
+    pub(crate) fn primary(&self) -> Option<Primary> {
+        self.connector.primary()
     }
 
     /// Ends all sessions that rest: they are at a host that is of no use any more.

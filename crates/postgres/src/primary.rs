@@ -6,6 +6,7 @@
 //!  promoted standby                       └── 2 ── 2 ──
 //! ```
 
+use liteio_kv::database::PrimaryId;
 use parking_lot::Mutex;
 
 /// The primary that a session is at. A promotion begins a new timeline of the same system.
@@ -27,11 +28,22 @@ impl Primary {
     }
 }
 
+impl From<Primary> for PrimaryId {
+    fn from(Primary { system, timeline }: Primary) -> Self {
+        system ^ Self::from(timeline)
+    }
+}
+
 /// The newest primary that a process has been connected to.
 #[derive(Debug, Default)]
 pub(crate) struct Newest(Mutex<Option<Primary>>);
 
 impl Newest {
+    /// It, if a session has told.
+    pub(crate) fn get(&self) -> Option<Primary> {
+        *self.0.lock()
+    }
+
     /// Notes the primary of a new session, if it is known. `false` if another one has replaced it.
     pub(crate) fn admit(&self, primary: Option<Primary>) -> bool {
         let Some(primary) = primary else { return true };

@@ -81,6 +81,11 @@ impl Connector {
         })
     }
 
+    /// The newest primary that a session was opened at.
+    pub(crate) fn primary(&self) -> Option<Primary> {
+        self.newest.get()
+    }
+
     /// Lets another host be the first that is tried.
     pub(crate) fn leave_host(&self) {
         self.first.fetch_add(1, Relaxed);

@@ -1,6 +1,7 @@
 //! Agreement with the other servers of a cluster, at the begin of each request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -12,6 +13,9 @@ use liteio_space::Space;
 use liteio_store::{AboutObject, Agreed, Ahead, StoreError};
 use liteio_wire::origin::{Origin, Target};
 use liteio_wire::reply::{ApiError, Dialect};
+
+/// Pause between two looks at whether all servers have met a new primary of the database.
+const SETTLES_EVERY: Duration = Duration::from_millis(20);
 
 /// The settings and users that this server remembers, as current as those of all others.
 pub(crate) struct Agreement {
@@ -52,6 +56,13 @@ impl Agreement {
             let error = ApiError::with_status(Dialect::S3, "ServiceUnavailable", status, reason);
             error.with_headers(headers)
         })
+    }
+
+    /// Waits until what was found may be told: see [`Store::has_one_primary`](liteio_store::Store::has_one_primary).
+    pub(crate) async fn settle(&self) {
+        while !self.app.store.has_one_primary() {
+            tokio::time::sleep(SETTLES_EVERY).await;
+        }
     }
 
     async fn try_reach(&self, target: &Target, writes: bool) -> Result<Option<Ahead>, StoreError> {

@@ -260,10 +260,12 @@ impl Dispatch {
             return Box::pin(async move {
                 let ahead = agreement.reach(&origin, !reads).await?;
                 let answer = this.answer_claimed(claim, request, &origin, allowance);
-                match ahead {
+                let reply = match ahead {
                     Some(ahead) => ahead.around(answer).await,
                     None => answer.await,
-                }
+                };
+                agreement.settle().await;
+                reply
             });
         }
         self.answer_claimed(claim, request, origin, allowance)

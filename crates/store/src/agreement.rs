@@ -58,6 +58,14 @@ impl Store {
         Ok(Some(Agreed { users: moment.epochs[USERS], ahead }))
     }
 
+    /// `false` for a short time after a failover of the database, in which another server may not have met the new
+    /// primary and reads what was there before. An answer waits for `true`, whatever it tells: no client then sees
+    /// something old after something new. It lasts until all servers have beaten, and 10 seconds at most.
+    #[must_use]
+    pub fn has_one_primary(&self) -> bool {
+        self.kv().map_or(true, |kv| self.shared().cluster.has_one_primary(kv.primary()))
+    }
+
     /// [`Store::agree`] for work in the background, which goes by the settings of buckets. Waits for the database.
     pub(crate) fn agree_now(&self) -> Result<(), StoreError> {
         self.shared().cluster.serving()?;

@@ -60,11 +60,11 @@ impl ClusterView {
         let now_ms = kv.moment()?.map_or(0, |moment| moment.now_ms);
         let snapshot = kv.snapshot()?;
         let servers = server::all(&snapshot)?;
-        let servers = servers.into_iter().map(|(run, record, is_running)| ClusterServer {
+        let servers = servers.into_iter().map(|(run, record, running)| ClusterServer {
             run,
             name: record.name,
             beat_ms: record.beat_ms,
-            is_running,
+            is_running: running.is_some(),
         });
         let jobs =
             server::all_leases(&snapshot)?.into_iter().filter(|(_, it)| it.until_ms > now_ms);
@@ -150,13 +150,16 @@ impl Store {
         let own_calls = Arc::clone(&calls);
         let thread = thread::Builder::new().name("liteio-beat".to_owned());
         let thread = thread.spawn(move || {
-            while own_calls.wait(BEAT_EVERY) {
+            let mut pause = BEAT_EVERY;
+            while own_calls.wait(pause) {
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Self::of(inner);
                 // Without the database the standing of the server tells it.
                 if store.beat().is_err() {
                     store.shared().counters.beats_missed.fetch_add(1, Ordering::Relaxed);
                 }
+                // Answers wait for what the others tell.
+                pause = if store.has_one_primary() { BEAT_EVERY } else { BEAT_EVERY / 5 };
             }
         })?;
         member.beats = Some(Background::new(calls, thread));

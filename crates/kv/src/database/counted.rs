@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker};
+use super::{
+    CommitError, Database, Fetched, Fetching, Group, PrimaryId, Settled, View, Want, Worker,
+};
 use crate::KvError;
 
 /// Passes everything on, and counts the fetches.
@@ -49,6 +51,10 @@ impl Database for CountedDatabase {
     fn view(&self) -> Result<Box<dyn View>, KvError> {
         let fetches = Arc::clone(&self.fetches);
         Ok(Box::new(CountedView { view: self.database.view()?, fetches }))
+    }
+
+    fn primary(&self) -> Option<PrimaryId> {
+        self.database.primary()
     }
 }
 

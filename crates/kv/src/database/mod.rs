@@ -99,7 +99,19 @@ pub trait Database: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`KvError::Io`] if the database does not answer.
     fn view(&self) -> Result<Box<dyn View>, KvError>;
+
+    /// The primary that this process uses: another one after each promotion of a standby, and never again a former one.
+    /// `None` if the database cannot tell.
+    ///
+    /// A former primary may go on beside the new one. It commits nothing any more, but a process that has not met the
+    /// new one yet still reads there.
+    fn primary(&self) -> Option<PrimaryId> {
+        None
+    }
 }
+
+/// What distinguishes a primary from those that it has replaced.
+pub type PrimaryId = u64;
 
 /// The future of [`Database::fetch_later`].
 pub type Fetching = Pin<Box<dyn Future<Output = Result<Fetched, KvError>> + Send>>;

@@ -273,8 +273,8 @@ fn begin(kv: &Kv, source: &MovingRecord) -> Result<(), StoreError> {
 /// Refuses to go on while a server of the cluster runs.
 pub(super) fn check_servers(kv: &Kv) -> Result<(), StoreError> {
     let now_ms = kv.moment()?.map_or(0, |moment| moment.now_ms);
-    for (run, record, is_running) in server::all(&kv.snapshot()?)? {
-        if !is_running {
+    for (run, record, running) in server::all(&kv.snapshot()?)? {
+        if running.is_none() {
             continue;
         }
         if record.beat_ms.saturating_add(SILENT_MS) > now_ms {

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use liteio_kv::database::PrimaryId;
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
@@ -66,18 +67,39 @@ impl LeaseRecord {
     }
 }
 
-/// All servers, by their runs, and whether they may commit.
-pub(crate) fn all(from: &impl Read) -> Result<Vec<(u32, ServerRecord, bool)>, StoreError> {
+/// The right of the server of a run to commit: a row that is there, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    /// The primary of the database that the server has met last, if it has told.
+    pub(crate) primary: Option<PrimaryId>,
+}
+
+impl Running {
+    pub(crate) fn read(from: &impl Read, run: u32) -> Result<Option<Self>, StoreError> {
+        let Some(value) = from.get(&space::running(run))? else { return Ok(None) };
+        Ok(Some(Self { primary: value.as_ref().try_into().ok().map(PrimaryId::from_be_bytes) }))
+    }
+
+    pub(crate) fn write(self, to: &mut impl Write, run: u32) -> Result<(), StoreError> {
+        let value = self.primary.map(PrimaryId::to_be_bytes);
+        Ok(to.put(&space::running(run), value.as_ref().map_or(&[][..], |it| it))?)
+    }
+}
+
+/// All servers, by their runs, and those that may commit.
+pub(crate) fn all(
+    from: &impl Read,
+) -> Result<Vec<(u32, ServerRecord, Option<Running>)>, StoreError> {
     let mut servers = Vec::new();
     walk(from, space::ALL_SERVERS, |key, value| {
         let run = space::split_server(key);
         let run = run.ok_or_else(|| StoreError::corrupt("the key of a server"))?;
-        servers.push((run, ServerRecord::decode(key, value)?, false));
+        servers.push((run, ServerRecord::decode(key, value)?, None));
         Ok(())
     })?;
     from.fetch(servers.iter().map(|(run, ..)| space::running(*run)))?;
-    for (run, _, is_running) in &mut servers {
-        *is_running = from.get(&space::running(*run))?.is_some();
+    for (run, _, running) in &mut servers {
+        *running = Running::read(from, *run)?;
     }
     Ok(servers)
 }

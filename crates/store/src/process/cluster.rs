@@ -14,6 +14,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use liteio_kv::database::PrimaryId;
 use liteio_kv::{Snapshot, Transaction};
 use parking_lot::RwLockReadGuard;
 
@@ -38,6 +39,12 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError::Suspended`] with the reason why it may not be.
     fn serving(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// `false` while another process may still read at a primary of the database that this one, `primary`, has replaced.
+    /// What was found here is told to nobody before: others would not see it.
+    fn has_one_primary(&self, _primary: Option<PrimaryId>) -> bool {
+        true
     }
 
     /// The standing of this process for content that it keeps: whether the others have known all the time that it

@@ -10,12 +10,14 @@ mod state;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use parking_lot::Mutex;
 
-use super::{CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker};
+use super::{
+    CommitError, Database, Fetched, Fetching, Group, PrimaryId, Settled, View, Want, Worker,
+};
 use crate::KvError;
 use faults::Chance;
 pub use faults::Faults;
@@ -26,6 +28,7 @@ pub struct SimulatedDatabase {
     inner: Arc<Inner>,
     run: u32,
     is_cut_off: AtomicBool,
+    primary: AtomicU64,
 }
 
 struct Inner {
@@ -56,7 +59,12 @@ impl SimulatedDatabase {
 
     fn of(inner: Arc<Inner>) -> Arc<Self> {
         let run = inner.runs.fetch_add(1, Ordering::Relaxed) + 1;
-        Arc::new(Self { inner, run, is_cut_off: AtomicBool::new(false) })
+        Arc::new(Self {
+            inner,
+            run,
+            is_cut_off: AtomicBool::new(false),
+            primary: AtomicU64::new(1),
+        })
     }
 
     /// The same database, as another server sees it.
@@ -75,6 +83,11 @@ impl SimulatedDatabase {
     /// Cuts this server off the database, or ends that.
     pub fn cut_off(&self, is_cut_off: bool) {
         self.is_cut_off.store(is_cut_off, Ordering::SeqCst);
+    }
+
+    /// Lets this server meet another primary.
+    pub fn meet(&self, primary: PrimaryId) {
+        self.primary.store(primary, Ordering::SeqCst);
     }
 
     /// Loses the last commits of all servers, though they were acknowledged.
@@ -245,6 +258,10 @@ impl Database for SimulatedDatabase {
         let mut state = self.inner.state.lock();
         let (view, generation) = (state.open_view(), state.generation);
         Ok(Box::new(SimulatedView { inner: Arc::clone(&self.inner), view, generation }))
+    }
+
+    fn primary(&self) -> Option<PrimaryId> {
+        Some(self.primary.load(Ordering::SeqCst))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::moving::MovingRecord;
-use crate::meta::server::{self, LeaseRecord};
+use crate::meta::server::{self, LeaseRecord, Running};
 use crate::meta::space;
 use crate::process::cluster::Job;
 
@@ -23,10 +23,11 @@ impl Servers {
         let run = self.config.run;
         let sent_ms = self.clock.monotonic_ms();
         let record = self.record();
+        let running = Running { primary: kv.primary() };
         let joined = kv.update(move |write| -> Result<(), StoreError> {
             // A move begins while no server runs, and looks again for one that joins meanwhile.
             MovingRecord::refuse(write)?;
-            write.put(&space::running(run), &[])?;
+            running.write(write, run)?;
             record.write(write, run)
         });
         joined.wait()?;
@@ -45,12 +46,18 @@ impl Servers {
         let run = self.config.run;
         let (sent_ms, now_ms) = (self.clock.monotonic_ms(), self.clock.now_ms());
         let record = self.record();
+        let running = Running { primary: kv.primary() };
         let wanted = self.wanted(sent_ms);
         let told = kv.update(move |write| -> Result<_, StoreError> {
             write.claim(Claim::Run(run))?;
             fetch_leases(write, wanted.iter().map(Job::name))?;
-            if write.get(&space::running(run))?.is_none() {
-                return Err(Self::ended());
+            match Running::read(write, run)? {
+                None => return Err(Self::ended()),
+                Some(told) if told == running => {}
+                Some(_) => {
+                    write.claim(Claim::RunAlone(run))?;
+                    running.write(write, run)?;
+                }
             }
             record.write(write, run)?;
             let until_ms = now_ms + ms(LEASE);
@@ -167,11 +174,21 @@ impl Servers {
 
     /// Reads the rows of all servers.
     fn hear(&self, kv: &Kv) -> Result<(), StoreError> {
+        let primary = kv.primary();
         let snapshot = kv.snapshot()?;
         let (mut servers, mut running) = (BTreeMap::new(), Vec::new());
-        for (run, record, is_running) in server::all(&snapshot)? {
+        let mut primaries = Vec::new();
+        for (run, record, right) in server::all(&snapshot)? {
             servers.insert(run, record);
-            running.extend(is_running.then_some(run));
+            let Some(right) = right else { continue };
+            running.push(run);
+            if run != self.config.run {
+                primaries.push(right.primary);
+            }
+        }
+        // The rows are of this primary if no other one was met meanwhile.
+        if let Some(at) = primary.filter(|_| kv.primary() == primary) {
+            self.primaries.hear(at, primaries);
         }
         let mut state = self.state.lock();
         (state.servers, state.running) = (servers, running);

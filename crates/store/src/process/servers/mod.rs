@@ -22,6 +22,7 @@
 mod beat;
 mod clock;
 mod member;
+mod primaries;
 mod probe;
 mod readers;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::Clock;
+use liteio_kv::database::PrimaryId;
 use liteio_kv::{Read, Snapshot, Transaction, Write as _};
 use parking_lot::Mutex;
 
@@ -46,6 +48,7 @@ use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
 pub(crate) use clock::DatabaseClock;
 pub(crate) use member::Member;
+use primaries::Primaries;
 use probe::Probed;
 pub(crate) use probe::Probes;
 pub(crate) use readers::OpenReader;
@@ -94,6 +97,7 @@ pub(crate) struct Servers {
     alone: Alone,
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
+    primaries: Primaries,
     state: Mutex<State>,
     probed: Mutex<Probed>,
 }
@@ -157,7 +161,15 @@ impl Servers {
     pub(super) fn new(alone: Alone, config: ServersConfig, clock: Arc<dyn Clock>) -> Self {
         let probed = Probed { good_ms: clock.monotonic_ms(), ..Probed::default() };
         let (state, probed) = (Mutex::default(), Mutex::new(probed));
-        Self { config, alone, clock, readers: Arc::default(), state, probed }
+        Self {
+            config,
+            alone,
+            clock,
+            readers: Arc::default(),
+            primaries: Primaries::default(),
+            state,
+            probed,
+        }
     }
 
     fn suspended(reason: &str) -> StoreError {
@@ -206,6 +218,10 @@ impl Cluster for Servers {
 
     fn serving(&self) -> Result<(), StoreError> {
         self.state.lock().serving(self.clock.monotonic_ms())
+    }
+
+    fn has_one_primary(&self, primary: Option<PrimaryId>) -> bool {
+        primary.is_none_or(|own| self.primaries.are_one(own, self.clock.monotonic_ms()))
     }
 
     fn still_keeping(&self, kept: &Kept) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use liteio_disk::Clock;
+use liteio_kv::database::{DatabaseConfig, SimulatedDatabase};
 use liteio_kv::{Kv, KvConfig, Read as _, Write as _};
 
 use super::probe::PROBED_WITHIN;
@@ -51,17 +52,25 @@ impl Rig {
     }
 
     fn server(&self, run: u32) -> Server {
+        self.server_over(run, self.kv.clone())
+    }
+
+    fn server_over(&self, run: u32, kv: Kv) -> Server {
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
         let config = StoreConfig { clock, ..StoreConfig::memory() };
         let name = format!("server {run}");
         let part = ServersConfig { run, name, deletion_grace: Duration::ZERO };
         let (shared, servers) = Shared::one_of(config, Arc::new(MemoryBlobStore::new()), part);
-        servers.join(&self.kv).expect("joined");
-        Server { kv: self.kv.clone(), shared: Arc::new(shared), servers }
+        servers.join(&kv).expect("joined");
+        Server { kv, shared: Arc::new(shared), servers }
     }
 }
 
 impl Server {
+    fn has_one_primary(&self) -> bool {
+        self.servers.has_one_primary(self.kv.primary())
+    }
+
     fn beat(&self) {
         self.servers.beat(&self.kv).expect("a beat");
     }
@@ -283,4 +292,41 @@ fn blobs_are_in_flight_while_the_run_that_they_name_may_commit() {
     assert!(is_suspended(third.servers.beat(&rig.kv)));
     let snapshot = rig.kv.snapshot().expect("a snapshot");
     assert!(snapshot.get(&space::running(3)).expect("read").is_none());
+}
+
+#[test]
+fn after_a_failover_answers_wait_for_the_servers_that_may_read_at_the_former_primary() {
+    let rig = Rig::new();
+    let one = SimulatedDatabase::new();
+    let other = one.server();
+    let over = |database: &Arc<SimulatedDatabase>| {
+        Kv::over(Arc::clone(database) as _, DatabaseConfig::default()).expect("a key space")
+    };
+    let (first, second) = (rig.server_over(1, over(&one)), rig.server_over(2, over(&other)));
+    // The first one has heard nobody when it joins; the second one has.
+    first.beat();
+    assert!(first.has_one_primary() && second.has_one_primary());
+    one.meet(2);
+    first.beat();
+    assert!(!first.has_one_primary());
+    // The second one is idle, and meets it by a beat.
+    other.meet(2);
+    second.beat();
+    assert!(second.has_one_primary() && !first.has_one_primary());
+    first.beat();
+    assert!(first.has_one_primary());
+    // The second one reads at the former primary, for as long as it answers at all.
+    one.meet(3);
+    first.beat();
+    assert!(!first.has_one_primary());
+    rig.pass(SUSPENDED_AFTER - Duration::from_millis(1));
+    first.beat();
+    assert!(!first.has_one_primary());
+    rig.pass(Duration::from_millis(1));
+    assert!(first.has_one_primary() && is_suspended(second.servers.serving()));
+    // One that has left is not waited for.
+    second.servers.leave(&second.kv).expect("left");
+    one.meet(4);
+    first.beat();
+    assert!(first.has_one_primary());
 }
