@@ -70,6 +70,8 @@ struct Parts {
     configured: Arc<Directory>,
     stamps: Vec<Stamp>,
     state: Arc<State>,
+    /// The epoch of the state, beside other servers, if it is known.
+    epoch: Option<u64>,
 }
 
 /// A file at one moment.
@@ -299,7 +301,12 @@ impl Users {
             ca_file,
             issuers,
             owner_id,
-            parts: Mutex::new(Parts { configured: Arc::new(directory), stamps, state }),
+            parts: Mutex::new(Parts {
+                configured: Arc::new(directory),
+                stamps,
+                state,
+                epoch: None,
+            }),
             changing: Arc::default(),
             is_retired: AtomicBool::new(false),
         })
@@ -365,16 +372,17 @@ impl Users {
         let task = tokio::spawn(async move {
             let Changing(_alone) = changing;
             let stamp = store.change_identities(changes, Some(state.stamp())).await?;
-            users.replace(state.stamped(stamp));
+            // Of no epoch that is known: the next request reads what this has become.
+            users.replace(state.stamped(stamp), None);
             Ok(())
         });
         task.await.unwrap_or_else(|error| Err(StoreError::Internal { what: error.to_string() }))
     }
 
     /// Puts another durable state into effect.
-    fn replace(&self, state: State) {
+    fn replace(&self, state: State, epoch: Option<u64>) {
         let mut parts = self.parts.lock();
-        parts.state = Arc::new(state);
+        (parts.state, parts.epoch) = (Arc::new(state), epoch);
         self.current.replace(parts.state.directory(&parts.configured, &self.keys));
     }
 
@@ -383,8 +391,14 @@ impl Users {
     /// # Errors
     /// Errors of the store.
     pub fn read_store_again(&self, store: &Store) -> Result<(), StoreError> {
-        self.replace(State::read(&read_identities(store)?));
+        let identities = read_identities(store)?;
+        self.replace(State::read(&identities), identities.epoch);
         Ok(())
+    }
+
+    /// `true` if the records are those of this epoch: see [`Agreed`](liteio_store::Agreed).
+    pub fn are_of(&self, epoch: u64) -> bool {
+        self.parts.lock().epoch == Some(epoch)
     }
 
     /// The current directory, kept up to date.

@@ -21,16 +21,15 @@ const SETTLES_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Agreement {
     app: Arc<App>,
     users: Arc<Users>,
-    /// The epoch at which the users were read last. Held while they are read: a slow reader must not put
-    /// older ones in the place of newer ones.
-    read_at: Arc<Mutex<u64>>,
+    /// Held while the users are read: a slow reader must not put older ones in the place of newer ones.
+    reading: Arc<Mutex<()>>,
 }
 
 impl Agreement {
     /// The agreement of a server; `None` for one that is alone.
     pub(crate) fn of(space: &Space) -> Option<Agreement> {
         let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
-        app.store.reads_may_wait().then(|| Agreement { app, users, read_at: Arc::default() })
+        app.store.reads_may_wait().then(|| Agreement { app, users, reading: Arc::default() })
     }
 
     /// Brings everything that a request is decided by up to this moment. Returns what it will read first.
@@ -70,15 +69,14 @@ impl Agreement {
         let agreed = self.app.store.agree(Some(about)).await?;
         let Some(Agreed { users: epoch, ahead }) = agreed else { return Ok(None) };
         // Epochs have no order: after a failover that has lost commits, an older one is right.
-        if *self.read_at.lock() != epoch {
-            let (users, read_at) = (Arc::clone(&self.users), Arc::clone(&self.read_at));
+        if !self.users.are_of(epoch) {
+            let (users, reading) = (Arc::clone(&self.users), Arc::clone(&self.reading));
             let read = self.app.blocking(move |store| -> Result<(), StoreError> {
-                let mut read_at = read_at.lock();
-                if *read_at != epoch {
-                    users.read_store_again(store)?;
-                    *read_at = epoch;
+                let _alone = reading.lock();
+                match users.are_of(epoch) {
+                    true => Ok(()),
+                    false => users.read_store_again(store),
                 }
-                Ok(())
             });
             read.await?;
         }

@@ -7,8 +7,8 @@
 
 use std::sync::atomic::Ordering;
 
-use liteio_kv::Ahead;
 use liteio_kv::database::Moment;
+use liteio_kv::{Ahead, Snapshot};
 
 use crate::error::StoreError;
 use crate::meta::space;
@@ -73,6 +73,11 @@ impl Store {
             self.agree_with(moment);
         }
         Ok(())
+    }
+
+    /// The epoch of what a snapshot shows; `None` for a server that is alone.
+    pub(crate) fn epoch_of(snapshot: &Snapshot, place: usize) -> Result<Option<u64>, StoreError> {
+        Ok(snapshot.moment()?.map(|moment| moment.epochs[place]))
     }
 
     /// Forgets what was remembered at other epochs.

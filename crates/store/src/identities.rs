@@ -2,6 +2,7 @@
 
 use liteio_kv::{Read as _, Write as _};
 
+use crate::agreement::USERS;
 use crate::error::StoreError;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::{identity, space};
@@ -27,6 +28,8 @@ pub struct Identities {
     pub entries: Vec<IdentityEntry>,
     /// An error for each damaged entry, which is left out.
     pub damaged: Vec<StoreError>,
+    /// The epoch of what was seen, beside other servers: see [`Agreed::users`](crate::Agreed::users).
+    pub epoch: Option<u64>,
     /// For a change of what was seen: see [`Store::change_identities`].
     pub stamp: u64,
 }
@@ -39,7 +42,8 @@ impl Store {
     pub fn identities(&self) -> Result<Identities, StoreError> {
         let snapshot = self.snapshot()?;
         let stamp = self.shared().cluster.users_stamp(&snapshot)?;
-        let mut all = Identities { stamp, ..Identities::default() };
+        let epoch = Self::epoch_of(&snapshot, USERS)?;
+        let mut all = Identities { epoch, stamp, ..Identities::default() };
         self.walk(&snapshot, space::ALL_IDENTITIES, &mut |place, value| {
             match identity::decode(place, value) {
                 Ok(value) => all.entries.push(IdentityEntry {

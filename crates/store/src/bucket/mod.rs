@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use liteio_kv::{Read, Transaction, Write};
 
+use crate::agreement::SETTINGS;
 use crate::error::StoreError;
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
@@ -155,7 +156,7 @@ impl Store {
         };
         let settings = Settings::read(&snapshot, record.id)?;
         let bucket = Arc::new(Bucket::new(name.clone(), record, settings));
-        cache.insert(&bucket, generation);
+        cache.insert(&bucket, generation, Self::epoch_of(&snapshot, SETTINGS)?);
         Ok(bucket)
     }
 

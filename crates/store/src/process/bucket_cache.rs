@@ -52,12 +52,13 @@ impl BucketCache {
     }
 
     /// Inserts a bucket, unless any entry was removed since `generation`: it could have been this
-    /// one.
-    pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64) {
+    /// one. Beside other servers `epoch` is that of the snapshot: a bucket of another one than the entries
+    /// would stay where a failover loses its commit, since the epoch of the entries comes back then.
+    pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64, epoch: Option<u64>) {
         let mut state = self.state.write();
         // The removal of any bucket refuses the insert. Removals are rare, so one counter serves
         // all.
-        if state.generation != generation {
+        if state.generation != generation || epoch.is_some_and(|epoch| epoch != state.epoch) {
             return;
         }
         state.document_bytes += bucket.settings.bytes();
@@ -135,23 +136,29 @@ mod tests {
         let name = bucket.name.clone();
         let cache = BucketCache::default();
         let generation = cache.generation();
-        cache.insert(&bucket, generation);
+        cache.insert(&bucket, generation, None);
         assert_eq!(cache.get(&name), Some(Arc::clone(&bucket)));
         cache.remove(&name);
-        cache.insert(&bucket, generation);
+        cache.insert(&bucket, generation, None);
         assert_eq!(cache.get(&name), None);
-        cache.insert(&bucket, cache.generation());
+        cache.insert(&bucket, cache.generation(), None);
         assert_eq!(cache.get(&name), Some(Arc::clone(&bucket)));
         let before = cache.generation();
         cache.agree(1);
         assert_eq!(cache.get(&name), None);
-        cache.insert(&bucket, before);
+        cache.insert(&bucket, before, None);
         assert_eq!(cache.get(&name), None);
-        cache.insert(&bucket, cache.generation());
+        cache.insert(&bucket, cache.generation(), None);
         cache.agree(1);
+        assert_eq!(cache.get(&name), Some(Arc::clone(&bucket)));
+        // What was read of a later epoch is not of this one: a failover may lose that.
+        cache.agree(2);
+        cache.insert(&bucket, cache.generation(), Some(3));
+        assert_eq!(cache.get(&name), None);
+        cache.insert(&bucket, cache.generation(), Some(2));
         assert_eq!(cache.get(&name), Some(bucket));
-        // A failover has lost the commit of the epoch 1.
-        cache.agree(0);
+        // A failover has lost the commit of the epoch 2.
+        cache.agree(1);
         assert_eq!(cache.get(&name), None);
     }
 }

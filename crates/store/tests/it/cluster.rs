@@ -178,6 +178,29 @@ fn two_servers_do_not_change_users_over_each_other() {
 }
 
 #[test]
+fn what_a_failover_has_lost_is_remembered_by_nobody_who_read_it_early() {
+    let servers = servers(2);
+    let (database, one) = &servers[0];
+    let (_, two) = &servers[1];
+    create_bucket(one, "stays");
+    let agreed = || now(two.agree(None)).expect("the database answers").expect("a member").users;
+    let before = agreed();
+    // A request of the second server that began before reads what the first one has changed meanwhile.
+    let commits = database.commits();
+    let entry = IdentityEntry { key: b"alice".to_vec(), value: Some(b"1".to_vec()) };
+    one.change_identities(vec![entry], None).wait().expect("changed");
+    create_bucket(one, "lost");
+    let seen = two.identities().expect("read");
+    assert_eq!(seen.entries.len(), 1);
+    assert!(two.bucket(&name("lost")).is_ok());
+    database.fail_over((database.commits() - commits) as usize);
+    assert_eq!(agreed(), before);
+    assert!(seen.epoch.is_some_and(|epoch| epoch != before));
+    assert!(matches!(two.bucket(&name("lost")), Err(StoreError::NoSuchBucket { .. })));
+    assert!(two.bucket(&name("stays")).is_ok());
+}
+
+#[test]
 fn a_job_is_done_by_one_server_and_its_leftovers_by_the_next() {
     let servers = servers(2);
     let [one, two] = [0, 1].map(|server| &servers[server].1);

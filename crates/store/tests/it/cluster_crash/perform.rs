@@ -532,14 +532,14 @@ fn users(
     (id, op): (OpId, &Op),
     epoch: u64,
 ) -> Result<Found, StoreError> {
-    if held.users.as_ref().is_none_or(|users| users.epoch != epoch) {
+    if held.users.as_ref().is_none_or(|users| users.epoch != Some(epoch)) {
         let found = store.identities()?;
         let user = |entry: &IdentityEntry| {
             let value = entry.value.as_ref()?;
             Some((*entry.key.first()?, std::str::from_utf8(value).ok()?.parse().ok()?))
         };
         let users = found.entries.iter().filter_map(user).collect();
-        held.users = Some(Users { epoch, stamp: found.stamp, users });
+        held.users = Some(Users { epoch: found.epoch, stamp: found.stamp, users });
     }
     let remembered = held.users.as_ref().expect("it was read");
     let Op::ChangeUser { user, if_unchanged } = op else {

@@ -38,7 +38,7 @@ pub(super) struct Reading {
 
 /// The users, as the server remembers them.
 pub(super) struct Users {
-    pub(super) epoch: u64,
+    pub(super) epoch: Option<u64>,
     pub(super) stamp: u64,
     pub(super) users: Vec<(u8, OpId)>,
 }
