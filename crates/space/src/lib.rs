@@ -66,7 +66,7 @@ const AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const TARGET_CHARACTERS_MAX: usize = 100;
 
 /// The name of the main space, for requests that name no other.
-pub const MAIN: &str = "main";
+pub const MAIN: &str = liteio_wire::origin::MAIN_SPACE;
 
 /// The services over one store.
 pub struct Space {

@@ -307,6 +307,9 @@ pub struct Origin {
     pub found: Found,
 }
 
+/// The name of the main space, for requests that name no other.
+pub const MAIN_SPACE: &str = "main";
+
 /// The name, the region and the time of the services that answer a request.
 #[derive(Debug)]
 pub struct Locale {

@@ -1,6 +1,8 @@
 //! [`Figures`]: all values of a metrics page, read once per scrape.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use liteio_store::vectors::VectorFigures;
@@ -12,6 +14,7 @@ use liteio_store::{
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
 use super::tiers::TierValues;
+use super::traffic::{Moved, Traffic};
 use super::{BackupFigures, Metrics, ReportFigures, StandbyFigures};
 use liteio_wire::budget::Resource;
 
@@ -87,6 +90,10 @@ pub(super) struct Buckets {
     pub(super) named: Vec<(String, Usage)>,
     /// The usage of the remaining buckets, if there are any.
     pub(super) rest: Option<Usage>,
+    /// Name and quota in bytes of the named buckets that have one.
+    pub(super) quotas: Vec<(String, u64)>,
+    /// Label and traffic of the buckets that have had any.
+    pub(super) traffic: Vec<(String, Moved)>,
 }
 
 impl Figures {
@@ -101,10 +108,11 @@ impl Figures {
         let first = directory.first_account().map(|account| account.canonical_id.as_str());
         let shows_remote = owner.as_deref().is_none_or(|owner| first == Some(owner));
         let targets = if shows_remote { metrics.app.remote_targets.all() } else { Vec::new() };
+        let counters = Arc::clone(&metrics.counters);
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
             let queues = store.replication_queues().unwrap_or_default();
             let tier_queues = store.tier_queues().unwrap_or_default();
-            let store_figures = StoreFigures::of(store, owner)?;
+            let store_figures = StoreFigures::of(store, owner, &counters.traffic)?;
             Ok((store_figures, Process::now(), queues, tier_queues, store.now_ms()))
         });
         let (store, process, queues, tier_queues, now_ms) = figures.await?;
@@ -149,7 +157,7 @@ impl Figures {
 }
 
 impl StoreFigures {
-    fn of(store: &Store, owner: Owner) -> Result<StoreFigures, StoreError> {
+    fn of(store: &Store, owner: Owner, traffic: &Traffic) -> Result<StoreFigures, StoreError> {
         Ok(StoreFigures {
             is_ready: store.health() == StoreHealth::Ready,
             cluster: store.cluster_figures(),
@@ -161,7 +169,7 @@ impl StoreFigures {
             scrub: store.scrub_state(),
             outbox: store.outbox_state().ok(),
             vectors: store.vector_figures().ok(),
-            buckets: Buckets::of(store.usage()?, owner, BUCKETS_MAX),
+            buckets: Buckets::of(store.usage()?, owner, BUCKETS_MAX, traffic),
         })
     }
 }
@@ -173,7 +181,12 @@ impl Buckets {
         named.chain(self.rest.iter().map(|usage| (REST, usage)))
     }
 
-    fn of(mut usage: Vec<BucketUsage>, owner: Owner, max: usize) -> Buckets {
+    fn of(mut usage: Vec<BucketUsage>, owner: Owner, max: usize, traffic: &Traffic) -> Buckets {
+        let names: HashSet<_> = usage.iter().map(|bucket| bucket.name.as_str()).collect();
+        let (mut moved, uncounted) = traffic.figures(|name| names.contains(name));
+        drop(names);
+        // The sum of buckets without counters belongs to no account.
+        let mut rest_moved = if owner.is_none() { uncounted } else { Moved::default() };
         let mut buckets = Buckets { count: usage.len() as u64, ..Buckets::default() };
         for bucket in &usage {
             buckets.uncounted += u64::from(!bucket.is_complete);
@@ -183,8 +196,20 @@ impl Buckets {
         if usage.len() > max {
             usage.sort_by_key(|bucket| Reverse(bucket.usage.bytes));
             let rest = buckets.rest.insert(Usage::default());
-            usage.drain(max..).for_each(|bucket| add(rest, &bucket.usage));
+            for bucket in usage.drain(max..) {
+                add(rest, &bucket.usage);
+                let of = moved.remove(bucket.name.as_str()).unwrap_or_default();
+                rest_moved = rest_moved.plus(of);
+            }
             usage.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        for bucket in &usage {
+            let name = bucket.name.as_str();
+            buckets.quotas.extend(bucket.quota_bytes.map(|bytes| (name.to_owned(), bytes)));
+            buckets.traffic.extend(moved.remove(name).map(|of| (name.to_owned(), of)));
+        }
+        if rest_moved != Moved::default() {
+            buckets.traffic.push((REST.to_owned(), rest_moved));
         }
         let named = usage.into_iter().map(|it| (it.name.as_str().to_owned(), it.usage));
         buckets.named = named.collect();
@@ -209,7 +234,9 @@ mod tests {
     fn bucket(name: &str, owner: &str, bytes: u64) -> BucketUsage {
         let usage = Usage { objects: 1, versions: 2, delete_markers: 1, bytes };
         let name = BucketName::new(name).expect("a name");
-        BucketUsage { name, owner_id: owner.to_owned(), usage, is_complete: bytes != 7 }
+        let quota_bytes = (bytes == 9).then_some(10);
+        let (owner_id, is_complete) = (owner.to_owned(), bytes != 7);
+        BucketUsage { name, owner_id, usage, is_complete, quota_bytes }
     }
 
     #[test]
@@ -222,11 +249,12 @@ mod tests {
         let names = |buckets: &Buckets| -> Vec<String> {
             buckets.named.iter().map(|(name, _)| name.clone()).collect()
         };
-        let buckets = Buckets::of(all(), None, 10);
+        let buckets = Buckets::of(all(), None, 10, &Traffic::default());
         assert_eq!((buckets.count, buckets.uncounted, buckets.total.bytes), (4, 1, 121));
         assert_eq!(names(&buckets), ["aaa", "bbb", "ccc", "ddd"]);
         assert_eq!(buckets.rest, None);
-        let mine = Buckets::of(all(), Some("me".to_owned()), 2);
+        let mine = Buckets::of(all(), Some("me".to_owned()), 2, &Traffic::default());
+        assert_eq!(mine.quotas, [("ddd".to_owned(), 10)]);
         assert_eq!(names(&mine), ["bbb", "ddd"]);
         assert_eq!(mine.rest.map(|rest| (rest.objects, rest.bytes)), Some((1, 5)));
         let labels: Vec<_> = mine.labelled().map(|(name, usage)| (name, usage.bytes)).collect();

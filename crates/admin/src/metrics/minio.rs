@@ -98,6 +98,22 @@ fn write_buckets(page: &mut Page, figures: &Figures) {
             metric.sample(&[("bucket", bucket), SERVER], of(usage));
         }
     }
+    let buckets = &figures.store.buckets;
+    let mut metric =
+        page.metric("minio_bucket_quota_total_bytes", Kind::Gauge, "Quota of a bucket.");
+    for (bucket, bytes) in &buckets.quotas {
+        metric.sample(&[("bucket", bucket), SERVER], *bytes);
+    }
+    let help = "Bytes of bodies of requests to a bucket.";
+    let mut metric = page.metric("minio_bucket_traffic_received_bytes", Kind::Gauge, help);
+    for (bucket, moved) in &buckets.traffic {
+        metric.sample(&[("bucket", bucket), SERVER], moved.received);
+    }
+    let help = "Bytes of bodies of answers about a bucket.";
+    let mut metric = page.metric("minio_bucket_traffic_sent_bytes", Kind::Gauge, help);
+    for (bucket, moved) in &buckets.traffic {
+        metric.sample(&[("bucket", bucket), SERVER], moved.sent);
+    }
 }
 
 fn write_node(page: &mut Page, figures: &Figures) {

@@ -15,11 +15,13 @@ mod requests;
 mod routes;
 mod tiers;
 mod token;
+mod traffic;
 
 use std::sync::{Arc, OnceLock};
 
 use self::requests::Requests;
 pub use self::routes::{is_minio, routes};
+use self::traffic::Traffic;
 use liteio_access::state::App;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::{Finished, Observer};
@@ -28,6 +30,7 @@ use liteio_wire::reply::ApiError;
 /// The counters of one server.
 pub struct Counters {
     requests: Requests,
+    traffic: Traffic,
     /// Set once the HTTP front end exists.
     budget: OnceLock<Arc<Budget>>,
 }
@@ -39,7 +42,11 @@ impl Counters {
         others: impl Iterator<Item = &'static str>,
     ) -> Counters {
         process::started();
-        Counters { requests: Requests::new(s3, others), budget: OnceLock::new() }
+        Counters {
+            requests: Requests::new(s3, others),
+            traffic: Traffic::default(),
+            budget: OnceLock::new(),
+        }
     }
 
     /// Adds the use of `budget` to the metrics.
@@ -52,6 +59,7 @@ impl Counters {
 impl Observer for Counters {
     fn finished(&self, finished: &Finished<'_>) {
         self.requests.finished(finished);
+        self.traffic.finished(finished);
     }
 
     fn rejected(&self, error: &ApiError) {

@@ -4,7 +4,7 @@ use liteio_store::vectors::MirrorFigures;
 use liteio_store::{StoreStats, Usage};
 
 use super::figures::{Buckets, Figures, Replicated, StoreFigures};
-use super::page::{Column, Format, Kind, Label, Page};
+use super::page::{Column, Format, Kind, Label, Metric, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
 use super::{BackupFigures, ReportFigures, StandbyFigures};
@@ -54,15 +54,13 @@ fn write_requests(page: &mut Page, requests: &[RequestFigures]) {
     let help = "Time from the head of a request to the end of its answer.";
     let mut metric = page.metric("liteio_request_duration_seconds", Kind::Histogram, help);
     for figures in requests {
-        let operation: Label<'_> = ("operation", figures.operation);
-        let ends = ENDS.iter().map(|(_, end)| *end).chain(["+Inf"]);
-        let mut count = 0;
-        for (end, more) in ends.zip(figures.durations) {
-            count += more;
-            metric.sample_of("_bucket", &[operation, ("le", end)], count);
-        }
-        metric.sample_of("_sum", &[operation], figures.seconds);
-        metric.sample_of("_count", &[operation], count);
+        write_times(&mut metric, figures.operation, figures.durations, figures.seconds);
+    }
+    let help = "Time from the head of a request to the head of its answer.";
+    let mut metric = page.metric("liteio_request_first_byte_seconds", Kind::Histogram, help);
+    for figures in requests {
+        let (times, seconds) = (figures.first_bytes, figures.first_byte_seconds);
+        write_times(&mut metric, figures.operation, times, seconds);
     }
     let help = "Bytes of bodies of requests.";
     let mut metric = page.metric("liteio_received_bytes_total", Kind::Counter, help);
@@ -74,6 +72,24 @@ fn write_requests(page: &mut Page, requests: &[RequestFigures]) {
     for figures in requests {
         metric.sample(&[("operation", figures.operation)], figures.bytes_out);
     }
+}
+
+/// The histogram of one operation.
+fn write_times(
+    metric: &mut Metric<'_>,
+    operation: &'static str,
+    times: [u64; ENDS.len() + 1],
+    seconds: f64,
+) {
+    let operation: Label<'_> = ("operation", operation);
+    let ends = ENDS.iter().map(|(_, end)| *end).chain(["+Inf"]);
+    let mut count = 0;
+    for (end, more) in ends.zip(times) {
+        count += more;
+        metric.sample_of("_bucket", &[operation, ("le", end)], count);
+    }
+    metric.sample_of("_sum", &[operation], seconds);
+    metric.sample_of("_count", &[operation], count);
 }
 
 fn write_store(page: &mut Page, store: &StoreFigures) {
@@ -410,6 +426,21 @@ fn write_buckets(page: &mut Page, buckets: &Buckets) {
         for (bucket, usage) in buckets.labelled() {
             metric.sample(&[("bucket", bucket)], of(usage));
         }
+    }
+    let help = "Quota of a bucket; without one, there is no value.";
+    let mut metric = page.metric("liteio_bucket_quota_bytes", Kind::Gauge, help);
+    for (bucket, bytes) in &buckets.quotas {
+        metric.sample(&[("bucket", bucket)], *bytes);
+    }
+    let help = "Bytes of bodies of requests to a bucket.";
+    let mut metric = page.metric("liteio_bucket_received_bytes_total", Kind::Counter, help);
+    for (bucket, moved) in &buckets.traffic {
+        metric.sample(&[("bucket", bucket)], moved.received);
+    }
+    let help = "Bytes of bodies of answers about a bucket.";
+    let mut metric = page.metric("liteio_bucket_sent_bytes_total", Kind::Counter, help);
+    for (bucket, moved) in &buckets.traffic {
+        metric.sample(&[("bucket", bucket)], moved.sent);
     }
 }
 

@@ -52,6 +52,9 @@ struct Cell {
     /// ones.
     durations: [AtomicU64; ENDS.len() + 1],
     nanoseconds: AtomicU64,
+    /// Answered requests by the first bound that is not below the time until the head of the answer.
+    first_bytes: [AtomicU64; ENDS.len() + 1],
+    first_byte_nanoseconds: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
@@ -65,6 +68,8 @@ pub(super) struct Figures {
     pub(super) classes: [u64; CLASSES.len()],
     pub(super) durations: [u64; ENDS.len() + 1],
     pub(super) seconds: f64,
+    pub(super) first_bytes: [u64; ENDS.len() + 1],
+    pub(super) first_byte_seconds: f64,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
     /// Error counts by code.
@@ -135,6 +140,9 @@ impl Requests {
                 classes,
                 durations: cell.durations.each_ref().map(read),
                 seconds: Duration::from_nanos(read(&cell.nanoseconds)).as_secs_f64(),
+                first_bytes: cell.first_bytes.each_ref().map(read),
+                first_byte_seconds: Duration::from_nanos(read(&cell.first_byte_nanoseconds))
+                    .as_secs_f64(),
                 bytes_in: read(&cell.bytes_in),
                 bytes_out: read(&cell.bytes_out),
                 errors: errors.collect(),
@@ -148,11 +156,7 @@ impl Requests {
         let cell = &self.cells[place];
         let class = usize::from(status / 100).min(CLASSES.len() - 1);
         cell.classes[class].fetch_add(1, Ordering::Relaxed);
-        let microseconds = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        let bucket = ENDS.partition_point(|(end, _)| *end < microseconds);
-        cell.durations[bucket].fetch_add(1, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        cell.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        add_time(&cell.durations, &cell.nanoseconds, duration);
         (place, cell)
     }
 
@@ -169,10 +173,22 @@ impl Requests {
     }
 }
 
+/// Adds a duration to a histogram and to its sum.
+fn add_time(histogram: &[AtomicU64; ENDS.len() + 1], sum: &AtomicU64, duration: Duration) {
+    let microseconds = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    let bucket = ENDS.partition_point(|(end, _)| *end < microseconds);
+    histogram[bucket].fetch_add(1, Ordering::Relaxed);
+    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    sum.fetch_add(nanoseconds, Ordering::Relaxed);
+}
+
 impl Observer for Requests {
     fn finished(&self, finished: &Finished<'_>) {
         let operation = finished.origin.found.operation();
         let (place, cell) = self.count(operation, finished.status, finished.duration);
+        if let Some(first_byte) = finished.first_byte {
+            add_time(&cell.first_bytes, &cell.first_byte_nanoseconds, first_byte);
+        }
         if finished.bytes_in > 0 {
             cell.bytes_in.fetch_add(finished.bytes_in, Ordering::Relaxed);
         }

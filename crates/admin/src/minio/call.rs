@@ -87,6 +87,11 @@ impl Call {
         self.operator.sender()
     }
 
+    /// The name of the sender.
+    pub(super) fn user_name(&self) -> &str {
+        &self.operator.user().name
+    }
+
     /// The canonical ID of the sender's account.
     pub(super) fn account_id(&self) -> &str {
         self.operator.user().canonical_id()

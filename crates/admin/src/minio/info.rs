@@ -50,6 +50,15 @@ pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answe
     let is_online = matches!(admin.app.store.health(), StoreHealth::Ready);
     let uptime = Timestamp::now().as_second().saturating_sub(admin.started.as_second());
     let (secure, host) = call.entrance();
+    let (region, user) = (&admin.app.region, call.user_name());
+    let targets = admin.app.event_targets.iter().filter(|target| target.is_open_to(user));
+    let webhooks: Vec<_> =
+        targets.map(|target| format!("arn:minio:sqs:{region}:{}:webhook", target.name)).collect();
+    let (has_master, keys) = admin.app.ask(|store| {
+        let ring = store.keys();
+        (ring.has_master(), ring.names().map(str::to_owned).collect::<Vec<_>>())
+    });
+    let has_keys = has_master || !keys.is_empty();
     let info = json!({
         "mode": if is_online { "online" } else { "degraded" },
         "region": admin.app.region,
@@ -59,7 +68,9 @@ pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answe
         "versions": { "count": sum(&usage, |it| it.usage.versions) },
         "deletemarkers": { "count": sum(&usage, |it| it.usage.delete_markers) },
         "usage": { "size": sum(&usage, |it| it.usage.bytes) },
-        "services": {},
+        "services": { "kms": { "status": if has_keys { "online" } else { "disabled" } } },
+        "sqsARN": webhooks,
+        "encryption": { "master": has_master, "keys": keys },
         "backend": { "backendType": "FS" },
         "servers": [{
             "state": "online",

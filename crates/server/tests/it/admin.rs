@@ -416,6 +416,9 @@ async fn the_server_tells_the_use_of_its_buckets() {
     let info = json_of(&get(&server, "info").await.expect_status(200));
     let told = [&info["buckets"]["count"], &info["objects"]["count"], &info["usage"]["size"]];
     assert_eq!(told, [1, 2, 6]);
+    assert_eq!(info["services"]["kms"]["status"], "disabled", "there is no key");
+    assert_eq!(info["encryption"], json!({ "master": false, "keys": [] }));
+    assert_eq!(info["sqsARN"], json!([]));
     let usage = json_of(&get(&server, "datausageinfo?capacity=true").await.expect_status(200));
     assert_eq!(usage["bucketsUsageInfo"]["photos"]["objectsCount"], 2);
     // The buckets of another account are not told.

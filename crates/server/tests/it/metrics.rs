@@ -9,6 +9,7 @@ use liteio::MetricsAuth;
 use serde_json::{Value, json};
 use sha2::Sha512;
 
+use crate::admin::send;
 use crate::harness::{
     ACCOUNTS, ALICE, BOB, CAROL, RawRequest, TestServer, User, both, in_memory_with_users, memory,
     start_with,
@@ -101,6 +102,10 @@ async fn requests_are_counted_by_operation_status_and_code() {
     assert!(sent > 12.0, "three bodies, and the document of an error: {sent}");
     let seconds = found[r#"liteio_request_duration_seconds_sum{operation="GetObject"}"#];
     assert!(seconds > 0.0 && seconds < 60.0);
+    let first = r#"liteio_request_first_byte_seconds_count{operation="GetObject"}"#;
+    assert_eq!(found[first], 4.0);
+    let first_byte = found[r#"liteio_request_first_byte_seconds_sum{operation="GetObject"}"#];
+    assert!(first_byte > 0.0 && first_byte <= seconds, "{first_byte} of {seconds}");
     // This very request.
     assert_eq!(found[r#"liteio_budget_used{resource="requests"}"#], 1.0);
     assert!(found[r#"liteio_budget_used{resource="connections"}"#] >= 1.0);
@@ -157,6 +162,41 @@ async fn buckets_tell_their_objects_and_bytes() {
         let found = scrape(&server, OWN).await;
         assert_eq!(found[r#"liteio_bucket_bytes{bucket="photos"}"#], 100_000.0);
         assert!(!found.contains_key(r#"liteio_bucket_bytes{bucket="empty"}"#));
+    }
+}
+
+#[tokio::test]
+async fn buckets_tell_their_quota_and_their_traffic() {
+    let server = memory().await;
+    for bucket in ["photos", "silent"] {
+        server.bucket(bucket).await;
+    }
+    let quota = json!({ "size": 1000, "quotatype": "hard" }).to_string();
+    let set = send(&server, ALICE, "PUT", "set-bucket-quota?bucket=photos", quota).await;
+    set.expect_status(200);
+    server.put("/photos/cat", "meow").await.expect_status(200);
+    for _ in 0..3 {
+        server.get("/photos/cat").await.expect_status(200);
+    }
+    server.get("/nothing/cat").await.expect_error(404, "NoSuchBucket");
+    let found = scrape(&server, OWN).await;
+    for (name, value) in [
+        (r#"liteio_bucket_quota_bytes{bucket="photos"}"#, Some(1000.0)),
+        (r#"liteio_bucket_quota_bytes{bucket="silent"}"#, None),
+        (r#"liteio_bucket_received_bytes_total{bucket="photos"}"#, Some(4.0)),
+        (r#"liteio_bucket_sent_bytes_total{bucket="photos"}"#, Some(12.0)),
+        (r#"liteio_bucket_sent_bytes_total{bucket="nothing"}"#, None),
+        (r#"liteio_bucket_sent_bytes_total{bucket="_others"}"#, None),
+    ] {
+        assert_eq!(found.get(name).copied(), value, "{name} of {found:#?}");
+    }
+    let bucket = scrape(&server, "/minio/v2/metrics/bucket").await;
+    for (name, value) in [
+        (r#"minio_bucket_quota_total_bytes{bucket="photos",server="liteio"}"#, 1000.0),
+        (r#"minio_bucket_traffic_received_bytes{bucket="photos",server="liteio"}"#, 4.0),
+        (r#"minio_bucket_traffic_sent_bytes{bucket="photos",server="liteio"}"#, 12.0),
+    ] {
+        assert_eq!(bucket.get(name), Some(&value), "{name} of {bucket:#?}");
     }
 }
 

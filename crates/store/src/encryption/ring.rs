@@ -70,6 +70,17 @@ impl KeyRing {
         Self { master, named }
     }
 
+    /// `true` if there is a master key, so that objects can be encrypted without a named one.
+    #[must_use]
+    pub fn has_master(&self) -> bool {
+        !self.master.is_empty()
+    }
+
+    /// The names of the named keys, the default key first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|named| named.name.as_str())
+    }
+
     /// The master keys.
     pub(super) fn master(&self) -> &[EncryptionKey] {
         &self.master

@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::key::successor;
 use crate::meta::usage::UsageRecord;
-use crate::meta::{Usage, space};
+use crate::meta::{Quota, Usage, document, space};
 use crate::name::{BucketId, BucketName};
 use crate::process::Bucket;
 use crate::store::Store;
@@ -27,11 +27,13 @@ pub struct BucketUsage {
     /// `false` while objects written by an older program are still being counted: the numbers are
     /// too low.
     pub is_complete: bool,
+    /// The quota, in bytes.
+    pub quota_bytes: Option<u64>,
 }
 
 impl Store {
-    /// The usage of every bucket, ordered by name. It costs one look-up per bucket and counts
-    /// nothing.
+    /// The usage of every bucket, ordered by name. It costs two look-ups per bucket and
+    /// counts nothing.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
@@ -40,7 +42,8 @@ impl Store {
         let mut all = Vec::new();
         for (name, id, owner_id) in buckets(&snapshot)? {
             let (usage, is_complete) = of_bucket(&snapshot, id)?;
-            all.push(BucketUsage { name, owner_id, usage, is_complete });
+            let quota_bytes = quota_of(&snapshot, id)?;
+            all.push(BucketUsage { name, owner_id, usage, is_complete, quota_bytes });
         }
         Ok(all)
     }
@@ -52,8 +55,15 @@ impl Store {
     pub fn bucket_usage(&self, bucket: &Bucket) -> Result<BucketUsage, StoreError> {
         let (usage, is_complete) = of_bucket(&self.snapshot()?, bucket.id)?;
         let (name, owner_id) = (bucket.name.clone(), bucket.owner.id.clone());
-        Ok(BucketUsage { name, owner_id, usage, is_complete })
+        let quota_bytes = bucket.settings.quota.map(|quota| quota.bytes);
+        Ok(BucketUsage { name, owner_id, usage, is_complete, quota_bytes })
     }
+}
+
+fn quota_of(snapshot: &Snapshot, id: BucketId) -> Result<Option<u64>, StoreError> {
+    let found = document::read(snapshot, id, document::QUOTA)?;
+    let quota = found.map(|found| document::decode_setting::<Quota>(&found)).transpose()?;
+    Ok(quota.map(|quota| quota.bytes))
 }
 
 fn of_bucket(snapshot: &Snapshot, id: BucketId) -> Result<(Usage, bool), StoreError> {

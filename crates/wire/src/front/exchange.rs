@@ -39,6 +39,8 @@ pub struct Exchange {
     origin: Arc<Origin>,
     pub(super) started: Instant,
     status: AtomicU16,
+    /// Duration until the head of the answer.
+    first_byte: OnceLock<Duration>,
     /// The error code, if the answer is an error.
     code: OnceLock<String>,
     bytes_in: AtomicU64,
@@ -81,6 +83,7 @@ impl Exchange {
             client,
             started: Instant::now(),
             status: AtomicU16::new(0),
+            first_byte: OnceLock::new(),
             code: OnceLock::new(),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
@@ -94,6 +97,7 @@ impl Exchange {
     /// Notes the head of the answer.
     pub(super) fn set_answer(&self, status: StatusCode, headers: &HeaderMap) {
         self.status.store(status.as_u16(), Ordering::Relaxed);
+        self.first_byte.get_or_init(|| self.started.elapsed());
         if let Some(heads) = &self.heads {
             heads.lock().response = headers.clone();
         }
@@ -160,6 +164,7 @@ impl Exchange {
             bytes_in: self.bytes_in.load(Ordering::Relaxed),
             bytes_out: self.bytes_out.load(Ordering::Relaxed),
             duration,
+            first_byte: self.first_byte.get().copied(),
             heads: heads.as_deref(),
         };
         self.observers.iter().for_each(|observer| observer.finished(&finished));

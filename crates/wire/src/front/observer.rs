@@ -43,6 +43,8 @@ pub struct Finished<'f> {
     pub bytes_out: u64,
     /// Duration from the head of the request to the end of the response.
     pub duration: Duration,
+    /// Duration from the head of the request to the head of the response, if there was one.
+    pub first_byte: Option<Duration>,
     /// The heads, if an observer [wanted](Observer::wants_heads) them when the request arrived.
     pub heads: Option<&'f Heads>,
 }
