@@ -11,7 +11,7 @@ import { nextTheme, theme, useTheme } from './ui/theme.js';
 import { Renew, SignIn } from './pages/sign_in.js';
 import { UploadList } from './pages/upload_list.js';
 import { Buckets } from './pages/buckets.js';
-import { Objects } from './pages/objects.js';
+import { Objects } from './pages/objects/index.js';
 import { Settings } from './pages/settings/index.js';
 import { Users } from './pages/users/index.js';
 import { Vectors } from './pages/vectors/index.js';

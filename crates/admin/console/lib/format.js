@@ -36,6 +36,12 @@ export function time(text) {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
+/** A local time with seconds. */
+export const timeOf = (text) => (time(text) === '–' ? '–' : `${time(text)}:${two(new Date(text).getSeconds())}`);
+
+/** The end of a version id: ids of one time begin alike. */
+export const shortVersion = (version) => (version.length > 12 ? `…${version.slice(-8)}` : version);
+
 export const clock = (text) => {
   const at = new Date(text);
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`;

@@ -24,15 +24,22 @@ const kept = (head, names) => Object.fromEntries(names.filter((name) => head.hea
 export const metadataOf = (head) => Object.entries(head.headers).filter(([name]) => name.startsWith(PREFIX))
   .map(([name, value]) => [name.slice(PREFIX.length), decodeWords(value)]);
 
-async function copy(bucket, key, version, headers) {
+async function copy(bucket, key, version, headers, [toBucket, toKey] = [bucket, key]) {
   const source = `${encode(bucket)}/${encodeKey(key)}${version ? `?versionId=${encode(version)}` : ''}`;
-  const response = await send({ method: 'PUT', path: pathOf(bucket, key), headers: { 'x-amz-copy-source': source, ...headers } });
+  const response = await send({ method: 'PUT', path: pathOf(toBucket, toKey), headers: { 'x-amz-copy-source': source, ...headers } });
   if ((await textOf(response)).includes('<Error>')) throw new ApiError('InternalError', 'The copy failed.', 500);
 }
 
 /** Makes a version the current one, by a copy of it. */
 export async function restoreVersion(bucket, key, version) {
   await copy(bucket, key, version, kept(await headObject(bucket, key, version), OF_COPY));
+}
+
+/** Copies an object to another key or bucket, with its metadata, tags, encryption and storage class. */
+export async function copyObject(bucket, key, toBucket, toKey, replaces) {
+  const head = await headObject(bucket, key);
+  const only = replaces ? {} : { 'if-none-match': '*' };
+  await copy(bucket, key, undefined, { ...kept(head, OF_COPY), ...only, 'x-amz-copy-source-if-match': `"${head.etag}"` }, [toBucket, toKey]);
 }
 
 /** Values that are equal in two heads of the same object with the same metadata. */

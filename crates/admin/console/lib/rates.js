@@ -7,6 +7,15 @@ const READINGS_MAX = 180;
 
 export const addReading = (readings, metrics) => [...readings.slice(1 - READINGS_MAX), { at: Date.now(), metrics }];
 
+/** Codes that answer “not set” to a question about a setting. The console asks many of them. */
+const UNSET = /^(NoSuch(TagSet|BucketPolicy|CORSConfiguration|LifecycleConfiguration|PublicAccessBlockConfiguration|WebsiteConfiguration)|(ServerSideEncryption|ObjectLock|Replication)ConfigurationNotFoundError|OwnershipControlsNotFoundError)$/;
+
+/** True for the labels of an answer that is no failure. */
+export const isUnset = ({ code }) => UNSET.test(code);
+
+/** Errors per second between samples, of clients and of the server. */
+export const errorsOf = (readings) => ratesOf(readings, 'liteio_request_errors_total', (it) => !isUnset(it));
+
 /** The rate of a counter per second between samples: `[[time, value]]`. A restarted server counts from 0. */
 export function ratesOf(readings, name, choose) {
   return between(readings, (before, after, seconds) => {

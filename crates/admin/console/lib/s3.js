@@ -135,6 +135,13 @@ export async function readObject(bucket, key, { version, from, to, last, signal 
   return new Uint8Array(await response.arrayBuffer());
 }
 
+/** The bytes of an object, piece by piece. */
+export async function* streamObject(bucket, key, { version, signal } = {}) {
+  const response = await send({ path: pathOf(bucket, key), query: versioned(version), signal });
+  const reader = response.body.getReader();
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value;
+}
+
 export const deleteObject = (bucket, key, version, bypass = false) => send({
   method: 'DELETE', path: pathOf(bucket, key), query: versioned(version),
   headers: bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {},

@@ -7,7 +7,7 @@ import { deleteObject, deleteObjects, getObjectTags, headObject, listVersions } 
 import { share } from '../lib/share.js';
 import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Menu, Pairs, SaveFailure, Secret, Spinner, Tabs, TextField, toast } from '../ui/kit.js';
 import { useAction, useLoad } from '../ui/hooks.js';
-import { baseName, bytes, number, time } from '../lib/format.js';
+import { baseName, bytes, number, shortVersion, time, timeOf } from '../lib/format.js';
 import { Preview } from './preview.js';
 
 const FACTS = [
@@ -88,8 +88,8 @@ function Versions({ bucket, objectKey, at, onChange, download }) {
   return html`<${Failure} error=${error ?? failed} />${!data && !error && html`<${Spinner} />`}
     ${data && html`<table><caption class="sr">Versions of ${objectKey}</caption><thead><tr><th>Version</th><th class="num">Size</th><th class="num">Modified</th><th><span class="sr">Actions</span></th></tr></thead>
     <tbody>${data.map((it) => html`<tr key=${it.version}><td>${it.isMarker ? html`<span class="tag">delete marker</span>`
-      : html`<a href=${at({ key: objectKey, version: it.version })} title=${it.version}><code>${it.version.slice(0, 10)}${it.version.length > 10 ? '…' : ''}</code></a>`}
-      ${it.isLatest && html`${' '}<span class="tag accent">current</span>`}</td><td class="num">${it.isMarker ? '' : bytes(it.size)}</td><td class="num muted">${time(it.modified)}</td>
+      : html`<a href=${at({ key: objectKey, version: it.version })} title=${it.version}><code>${shortVersion(it.version)}</code></a>`}
+      ${it.isLatest && html`${' '}<span class="tag accent">current</span>`}</td><td class="num">${it.isMarker ? '' : bytes(it.size)}</td><td class="num muted">${timeOf(it.modified)}</td>
       <td class="actions"><${Menu} small label=${`Actions on version ${it.version}`} items=${[
     !it.isMarker && ['download', 'Download', () => download(it)],
     !it.isMarker && !it.isLatest && !isBusy && ['history', 'Restore', () => act(() => restoreVersion(bucket, objectKey, it.version), 'The version was restored.')],

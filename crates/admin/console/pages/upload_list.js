@@ -1,6 +1,6 @@
 // Active uploads, in a corner of every page.
 
-import { html, useEffect, useState } from '../vendor/preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/preact.js';
 import { all, cancel, clear, onUploads, retry } from '../lib/upload.js';
 import { Icon } from '../ui/icons.js';
 import { Button } from '../ui/kit.js';
@@ -8,15 +8,25 @@ import { baseName, bytes, plural } from '../lib/format.js';
 import { useEvent } from '../ui/hooks.js';
 
 const SHOWN = 200;
+/** Time that finished uploads stay. */
+const GONE_MS = 12_000;
 
 export function UploadList() {
   const [, again] = useState(0);
   const [isOpen, setOpen] = useState(true);
+  const timer = useRef();
   useEffect(() => onUploads(() => again((it) => it + 1)), []);
   const uploads = all();
   const open = uploads.filter((it) => it.state === 'sending');
   const done = uploads.filter((it) => it.state === 'done').length;
   const failed = uploads.filter((it) => it.state === 'failed');
+  // What has finished makes room: first its list closes, then the rest.
+  const isOver = uploads.length > 0 && done === uploads.length;
+  useEffect(() => {
+    setOpen(!isOver);
+    if (isOver) timer.current = setTimeout(clear, GONE_MS);
+    return () => clearTimeout(timer.current);
+  }, [isOver, uploads.length]);
   useEvent(window, 'beforeunload', (event) => { if (open.length) event.preventDefault(); });
   if (!uploads.length) return null;
   const size = uploads.reduce((sum, it) => sum + it.file.size, 0);
@@ -29,8 +39,8 @@ export function UploadList() {
     sending: it.isWaiting ? 'Waiting for you to sign in again' : `${bytes(it.sent)} of ${bytes(it.file.size)}`, done: `Done, ${bytes(it.file.size)}`,
     failed: it.error?.message, cancelled: 'Cancelled',
   }[it.state]);
-  return html`<section class="uploads" aria-label="Uploads"><header><strong class="grow" role="status">${title}</strong>
-    <${Button} small kind="quiet" icon=${isOpen ? 'down' : 'up'} label=${isOpen ? 'Collapse' : 'Expand'} onClick=${() => setOpen(!isOpen)} />
+  return html`<section class=${`uploads ${isOver && !isOpen ? 'slim' : ''}`} aria-label="Uploads"><header><strong class="grow" role="status">${title}</strong>
+    <${Button} small kind="quiet" icon=${isOpen ? 'down' : 'up'} label=${isOpen ? 'Collapse' : 'Expand'} onClick=${() => { clearTimeout(timer.current); setOpen(!isOpen); }} />
     ${open.length ? html`<${Button} small onClick=${() => open.forEach(cancel)}>Cancel all<//>`
  : failed.length > 1 ? html`<${Button} small onClick=${() => failed.forEach(retry)}>Retry all<//>` : ''}
     ${!open.length && html`<${Button} small kind="quiet" icon="close" label="Close" onClick=${clear} />`}</header>

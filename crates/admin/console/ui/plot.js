@@ -74,7 +74,7 @@ export function Plot({ title, series, format, unit = 10, note, children }) {
       ${Array.from({ length: steps + 1 }, (_, i) => (bound * i) / steps).map((value) => html`<line class="rule" x1=${left} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} />
         <text x=${left - 8} y=${y(value) + 4} text-anchor="end">${format(value)}</text>`)}
       ${times.length > 1 && html`<text x=${left} y=${HEIGHT - 4}>${clock(from)}</text><text x=${width - RIGHT} y=${HEIGHT - 4} text-anchor="end">${clock(to)}</text>`}
-      ${times.length < 2 && html`<text x=${(width + left) / 2} y=${HEIGHT / 2 - 4} text-anchor="middle">waiting for data</text>`}
+      ${times.length < 1 && html`<text x=${(width + left) / 2} y=${HEIGHT / 2 - 4} text-anchor="middle">waiting for data</text>`}
       ${over !== undefined && html`<line class="cursor" x1=${x(over)} x2=${x(over)} y1=${TOP} y2=${HEIGHT - BOTTOM} />`}
       ${series.map(([, points], i) => html`<path class="line ${colour(i)}" d=${pathOf(points, x, y)} />`)}</svg>
       ${over !== undefined && html`<div class="tip" style=${isLeft ? { right: `${width - x(over) + 10}px` } : { left: `${x(over) + 10}px` }}><div class="muted">${clock(over)}</div>

@@ -31,7 +31,8 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 /// Content security policy: scripts and styles from this server only, no frames, no markup from
 /// strings.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; \
+     frame-src 'self'; connect-src 'self'; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
      trusted-types 'none'",
 );

@@ -1,11 +1,9 @@
 // Activity of the server: samples of its metrics, as charts and tables.
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
-import { readMetrics } from '../../lib/prometheus.js';
-import { addReading, gaugesOf, labelsOf, lastOf, quantilesOf, ratesOf } from '../../lib/rates.js';
-import { onSession } from '../../lib/session.js';
+import { onReadings, periodOf, readAgain, readings, setPeriod } from '../../lib/readings.js';
+import { errorsOf, gaugesOf, isUnset, labelsOf, lastOf, quantilesOf, ratesOf } from '../../lib/rates.js';
 import { Failure, Head, Spinner } from '../../ui/kit.js';
-import { useEvent } from '../../ui/hooks.js';
 import { Plot } from '../../ui/plot.js';
 import { bytes, number, seconds, short } from '../../lib/format.js';
 import { BucketSizes, Facts, Operations, Replication } from './tables.js';
@@ -16,34 +14,11 @@ const CODES_MAX = 4;
 /** Status classes, with the colours of their plots. */
 const CLASSES = [['2xx', '2xx', 1], ['3xx', '3xx', 4], ['4xx', '4xx', 2], ['5xx', '5xx', 3], ['none', 'client disconnected', 5]];
 
-/** Samples while the page is visible. */
-function useReadings(period) {
-  const [state, setState] = useState({ readings: [] });
-  const [isVisible, setVisible] = useState(!document.hidden);
-  const [round, setRound] = useState(0);
-  useEvent(document, 'visibilitychange', () => setVisible(!document.hidden));
-  useEffect(() => onSession((session) => { if (session) setRound((it) => it + 1); }), []);
-  useEffect(() => {
-    if (!isVisible) return undefined;
-    const stop = new AbortController();
-    let timer;
-    const read = async () => {
-      try {
-        const metrics = await readMetrics(stop.signal);
-        if (stop.signal.aborted) return;
-        setState((it) => ({ readings: addReading(it.readings, metrics) }));
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        setState((it) => ({ ...it, error }));
-        // A refused request would be refused again.
-        if (error.status >= 400 && error.status < 500) return;
-      }
-      timer = setTimeout(read, period * 1000);
-    };
-    read();
-    return () => { stop.abort(); clearTimeout(timer); };
-  }, [period, isVisible, round]);
-  return { ...state, again: () => setRound((it) => it + 1) };
+/** The samples; they go on while other pages are shown. */
+export function useReadings() {
+  const [, again] = useState(0);
+  useEffect(() => onReadings(() => again((it) => it + 1)), []);
+  return readings();
 }
 
 const perSecond = (value) => (value === undefined ? '–' : short(value));
@@ -56,7 +31,7 @@ function Tiles({ readings }) {
   const { metrics } = readings[readings.length - 1];
   const last = (name, choose) => lastOf(ratesOf(readings, name, choose));
   const latency = (share) => seconds(lastOf(quantilesOf(readings, DURATION, share)));
-  const errors = last('liteio_requests_total', (it) => it.status === '5xx' || it.status === '4xx');
+  const errors = lastOf(errorsOf(readings));
   const free = metrics.sum('liteio_store_free_bytes');
   return html`<div class="tiles"><${Tile} name="Requests per second" value=${perSecond(last('liteio_requests_total'))} more=${`${number(metrics.sum('liteio_requests_total'))} since the start`} />
     <${Tile} name="Errors per second" value=${perSecond(errors)} more=${`${perSecond(last('liteio_requests_total', (it) => it.status === '5xx'))} from the server`} />
@@ -71,10 +46,10 @@ function Plots({ readings }) {
   const { metrics } = readings[readings.length - 1];
   const rates = (name, choose) => ratesOf(readings, name, choose);
   const gauge = (name, choose) => gaugesOf(readings, name, choose);
-  const codes = labelsOf(metrics, 'liteio_request_errors_total', 'code');
+  const codes = labelsOf(metrics, 'liteio_request_errors_total', 'code').filter((code) => !isUnset({ code }));
   const named = codes.slice(0, CODES_MAX);
   const errors = named.map((code) => [code, rates('liteio_request_errors_total', (it) => it.code === code)]);
-  if (codes.length > CODES_MAX) errors.push(['others', rates('liteio_request_errors_total', (it) => !named.includes(it.code))]);
+  if (codes.length > CODES_MAX) errors.push(['others', rates('liteio_request_errors_total', (it) => !named.includes(it.code) && !isUnset(it))]);
   const of = operation ? (it) => it.operation === operation : undefined;
   const of1 = (resource) => (it) => it.resource === resource;
   const limit = (resource) => metrics.sum('liteio_budget_limit', of1(resource));
@@ -94,14 +69,14 @@ function Plots({ readings }) {
 }
 
 export function Metrics() {
-  const [period, setPeriod] = useState('5');
-  const { readings, error, again } = useReadings(Number(period));
+  const { readings, error } = useReadings();
+  const period = String(periodOf());
   const last = readings[readings.length - 1];
-  return html`<${Head} crumbs=${['Metrics']}><select class="filter" aria-label="Read the metrics" value=${period} onChange=${(event) => setPeriod(event.target.value)}>
+  return html`<${Head} crumbs=${['Metrics']}><select class="filter" aria-label="Read the metrics" value=${period} onChange=${(event) => setPeriod(Number(event.target.value))}>
       ${PERIODS.map(([it, text]) => html`<option value=${it} selected=${it === period}>${text}</option>`)}</select><//>
     <div class="content" tabindex="0" role="region" aria-label="Metrics">
     ${error?.status === 403 ? html`<div class="note bad" role="alert">The metrics need a policy that allows <code>admin:Prometheus</code>.<br />${error.message}</div>`
-    : html`<${Failure} error=${error} retry=${again} />`}
+    : html`<${Failure} error=${error} retry=${readAgain} />`}
     ${!last && !error && html`<${Spinner} />`}
     ${last && html`<${Tiles} readings=${readings} /><${Plots} readings=${readings} /><${Operations} readings=${readings} />
       <${BucketSizes} metrics=${last.metrics} /><${Replication} metrics=${last.metrics} /><${Facts} metrics=${last.metrics} />`}</div>`;

@@ -2,7 +2,7 @@
 
 import { html } from '../../vendor/preact.js';
 import { buckets, quantile } from '../../lib/prometheus.js';
-import { labelsOf } from '../../lib/rates.js';
+import { isUnset, labelsOf } from '../../lib/rates.js';
 import { link } from '../../ui/hooks.js';
 import { bytes, number, plural, seconds, short, time } from '../../lib/format.js';
 
@@ -20,7 +20,7 @@ export function Operations({ readings }) {
     const before = readings.length > 1 ? buckets(first.metrics, DURATION, of) : [];
     const latency = (share) => seconds(quantile(before, buckets(metrics, DURATION, of), share));
     return { operation, total, rate: Math.max(0, total - (first.metrics.sum('liteio_requests_total', of) ?? 0)) / span,
-      errors: metrics.sum('liteio_request_errors_total', of) ?? 0, latency,
+      errors: metrics.sum('liteio_request_errors_total', (it) => of(it) && !isUnset(it)) ?? 0, latency,
       received: metrics.sum('liteio_received_bytes_total', of), sent: metrics.sum('liteio_sent_bytes_total', of) };
   });
   return html`<section class="card scroll-x listing" tabindex="0" role="region" aria-label="Operations"><h2>Operations</h2><table><caption class="sr">Operations</caption>
@@ -28,7 +28,7 @@ export function Operations({ readings }) {
     <tbody>${rows.map((it) => html`<tr key=${it.operation} data-operation=${it.operation}><td class="main">${it.operation}</td><td class="num">${number(it.total)}</td><td class="num">${short(it.rate)}</td>
       <td class="num ${it.errors ? 'bad' : 'muted'}">${number(it.errors)}</td><td class="num">${it.latency(0.5)}</td><td class="num">${it.latency(0.99)}</td>
       <td class="num">${bytes(it.received ?? 0)}</td><td class="num">${bytes(it.sent ?? 0)}</td></tr>`)}</tbody></table>
-    <p class="muted foot-line">Requests, errors and bytes since the server start; rates and latencies since this page was opened.</p></section>`;
+    <p class="muted foot-line">Requests, errors and bytes since the server start; rates and latencies since the console’s first sample. A setting that is not set is no error.</p></section>`;
 }
 
 export function BucketSizes({ metrics }) {

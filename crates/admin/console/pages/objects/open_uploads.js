@@ -1,11 +1,11 @@
 // Multipart uploads that were started and not completed.
 
-import { html } from '../vendor/preact.js';
-import { ApiError } from '../lib/api.js';
-import { abortUpload, listUploads } from '../lib/s3.js';
-import { Button, Dialog, Failure, Spinner, toast } from '../ui/kit.js';
-import { useAction, useLoad } from '../ui/hooks.js';
-import { plural, time } from '../lib/format.js';
+import { html } from '../../vendor/preact.js';
+import { ApiError } from '../../lib/api.js';
+import { abortUpload, listUploads } from '../../lib/s3.js';
+import { Button, Dialog, Failure, Spinner, toast } from '../../ui/kit.js';
+import { useAction, useLoad } from '../../ui/hooks.js';
+import { plural, time } from '../../lib/format.js';
 
 export function OpenUploads({ bucket, prefix, onClose }) {
   const { data, error, reload } = useLoad(() => listUploads(bucket, { prefix }), [bucket, prefix]);

@@ -1,95 +1,20 @@
 // The objects of a bucket, as folders.
 
-import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact.js';
-import { downloadUrl, getVersioning, listObjects, listVersions } from '../lib/s3.js';
-import { Deletion, deleteBelow } from '../lib/empty.js';
-import { onSession } from '../lib/session.js';
-import { filesOfDrop } from '../lib/drop.js';
-import { add } from '../lib/upload.js';
-import { Icon } from '../ui/icons.js';
-import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
-import { go, link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
-import { Grid } from '../ui/grid.js';
-import { baseName, bytes, number, plural, time } from '../lib/format.js';
-import { ObjectDrawer } from './object.js';
+import { html, useEffect, useMemo, useRef, useState } from '../../vendor/preact.js';
+import { downloadUrl, getVersioning } from '../../lib/s3.js';
+import { filesOfDrop } from '../../lib/drop.js';
+import { add } from '../../lib/upload.js';
+import { Icon } from '../../ui/icons.js';
+import { Button, Empty, Failure, Head, Menu, Search, Spinner, toast } from '../../ui/kit.js';
+import { go, link, useEvent, useLoad, useShortcuts } from '../../ui/hooks.js';
+import { Grid } from '../../ui/grid.js';
+import { baseName, bytes, number, plural, shortVersion, time, timeOf } from '../../lib/format.js';
+import { ObjectDrawer } from '../object.js';
+import { DeleteSelected, NewFolder, Transfer, Undelete, Zip } from './dialogs.js';
+import { SORTED_MAX, keepPlace, useListing } from './listing.js';
 import { OpenUploads } from './open_uploads.js';
 
-/** A listing that loads more pages while scrolling. */
-function useListing(bucket, prefix, delimiter, versions) {
-  // Entries of another folder are discarded: a new listing is empty until its first page.
-  const asked = JSON.stringify([bucket, prefix, delimiter, versions]);
-  const [kept, setState] = useState({});
-  const state = kept.asked === asked ? kept : { asked, entries: [] };
-  const [round, setRound] = useState(0);
-  const run = useRef(null);
-  const load = async (mine) => {
-    if (mine.isBusy || mine.isDone || mine.stop.signal.aborted) return;
-    mine.isBusy = true;
-    const { signal } = mine.stop;
-    try {
-      const page = versions ? await listVersions(bucket, { prefix, delimiter, after: mine.next, signal })
-        : await listObjects(bucket, { prefix, delimiter, token: mine.next, signal });
-      if (signal.aborted) return;
-      mine.next = page.next;
-      mine.isDone = !page.next;
-      // Appended in place: a million entries are not copied for each page.
-      for (const entry of page.entries) if (entry.key !== prefix || !entry.isFolder) mine.entries.push(entry);
-      mine.isBusy = false;
-      setState({ asked: mine.asked, entries: mine.entries, count: mine.entries.length, isDone: mine.isDone });
-    } catch (error) {
-      mine.isBusy = false;
-      if (!signal.aborted) setState({ asked: mine.asked, entries: mine.entries, count: mine.entries.length, error });
-    }
-  };
-  useEffect(() => {
-    const mine = { asked, entries: [], stop: new AbortController() };
-    run.current = mine;
-    setState((former) => ({ ...former, error: undefined }));
-    load(mine);
-    return () => mine.stop.abort();
-  }, [bucket, prefix, delimiter, versions, round]);
-  const hasFailed = useRef(false);
-  hasFailed.current = Boolean(state.error);
-  useEffect(() => onSession((session) => { if (session && hasFailed.current) setRound((it) => it + 1); }), []);
-  return {
-    ...state, more: () => run.current && !state.error && load(run.current),
-    again: () => { setState((it) => ({ ...it, error: undefined })); load(run.current); },
-    reload: () => setRound((it) => it + 1),
-  };
-}
-
 const idOf = (entry) => (entry.version ? `${entry.version} ${entry.key}` : entry.key);
-
-/** `onChange` is called after every attempt: a failed one may have deleted something, too. */
-function DeleteSelected({ bucket, chosen, versions, onClose, onChange }) {
-  const [deleted, setDeleted] = useState(0);
-  const folders = chosen.filter((it) => it.isFolder);
-  const objects = chosen.filter((it) => !it.isFolder);
-  const run = async (signal) => {
-    const deletion = new Deletion(signal, setDeleted);
-    try {
-      await deletion.objects(bucket, objects);
-      for (const { key } of folders) await deleteBelow(deletion, bucket, key, versions);
-    } finally {
-      onChange();
-    }
-    deletion.end();
-    toast('Deleted.');
-  };
-  const what = [folders.length && plural(folders.length, 'folder'), objects.length && plural(objects.length, versions ? 'version' : 'object')];
-  const one = chosen.length === 1;
-  return html`<${Confirm} title=${versions ? 'Delete versions' : 'Delete objects'} run=${run} onClose=${onClose} isOnce
-    word=${folders.length ? 'delete' : undefined} busy=${html`<p role="status">${number(deleted)} deleted</p>`}>
-    <p>${one ? html`<strong>${chosen[0].key}</strong>` : what.filter(Boolean).join(' and ')}${folders.length ? ', with everything below,' : ''} ${one ? 'is' : 'are'} deleted.
-    ${versions ? ' Versions cannot be restored.' : ' In a bucket with versioning, old versions stay.'}</p><//>`;
-}
-
-function NewFolder({ prefix, onClose }) {
-  const [name, setName] = useState('');
-  return html`<${Dialog} title="Upload to a new folder" onClose=${() => onClose()} onSubmit=${() => name && onClose(`${prefix}${name.replace(/^\/+|\/+$/g, '')}/`)}>
-    <${TextField} label="Folder" value=${name} onInput=${setName} hint="A folder is a key prefix: it exists once it contains an object." />
-    <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name}>Open<//></footer><//>`;
-}
 
 export function Objects({ bucket, query }) {
   const { prefix: folder = '', key, versions: asked } = query;
@@ -104,9 +29,9 @@ export function Objects({ bucket, query }) {
   const files = useRef();
   const directory = useRef();
   const versioning = useLoad(() => getVersioning(bucket), [bucket]);
-  const list = useListing(bucket, folder + filter, isFlat ? '' : '/', isVersions);
-  const { entries, error } = list;
-  const count = list.count ?? 0;
+  const [order, setOrder] = useState(['name', 1]);
+  const list = useListing(bucket, folder + filter, isFlat ? '' : '/', isVersions, order);
+  const { error, count } = list;
   useEffect(() => { setTyped(''); setFilter(''); }, [folder]);
   useEffect(() => { setChosen(new Map()); }, [folder, filter, isVersions, isFlat]);
   // Debounced: one request after a pause, not one per letter.
@@ -117,17 +42,18 @@ export function Objects({ bucket, query }) {
 
   const at = (more) => link(['buckets', bucket], { prefix: folder, versions: asked, ...more });
   const open = (index) => {
-    const entry = entries[index];
+    const entry = list.at(index);
     if (!entry) return;
     location.hash = entry.isFolder ? at({ prefix: entry.key }) : at({ key: entry.key, version: entry.version });
   };
   const toggle = (index, upTo) => {
     const next = new Map(chosen);
     const [from, to] = upTo ? [Math.min(last.current, index), Math.max(last.current, index)] : [index, index];
-    const take = upTo || !chosen.has(idOf(entries[index]));
+    const take = upTo || !chosen.has(idOf(list.at(index)));
     for (let i = from; i <= to; i++) {
-      if (take) next.set(idOf(entries[i]), entries[i]);
-      else next.delete(idOf(entries[i]));
+      const entry = list.at(i);
+      if (take) next.set(idOf(entry), entry);
+      else next.delete(idOf(entry));
     }
     last.current = index;
     setChosen(next);
@@ -146,7 +72,8 @@ export function Objects({ bucket, query }) {
       timer = setTimeout(list.reload, waiting ? 1500 : 50);
     });
   };
-  const remove = (index) => setDialog({ remove: chosen.size ? [...chosen.values()] : [entries[index]].filter(Boolean) });
+  const changed = () => { setChosen(new Map()); list.reload(); };
+  const remove = (index) => setDialog({ remove: chosen.size ? [...chosen.values()] : [list.at(index)].filter(Boolean) });
   const pick = (event) => {
     upload([...event.target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
     event.target.value = '';
@@ -191,7 +118,7 @@ export function Objects({ bucket, query }) {
     anchor.click();
   };
   const row = (index) => {
-    const entry = entries[index];
+    const entry = list.at(index);
     if (!entry) return null;
     const name = isFlat ? entry.key.slice(folder.length) : baseName(entry.key.slice(folder.length)) || entry.key;
     const icon = entry.isFolder ? 'folder' : entry.isMarker ? 'trash' : 'file';
@@ -200,17 +127,22 @@ export function Objects({ bucket, query }) {
         onClick=${(event) => { event.preventDefault(); toggle(index, event.shiftKey); }} /></div>`,
       html`<div role="gridcell" class="name"><${Icon} name=${icon} className=${entry.isFolder ? 'folder' : ''} />
         <button type="button" class="link" tabindex="-1" title=${entry.key} onClick=${() => open(index)}>${name}</button>
-        ${entry.isMarker && html`<span class="tag">delete marker</span>`}${isVersions && entry.isLatest && html`<span class="tag accent">current</span>`}</div>`,
+        ${entry.isMarker && html`<span class="tag">delete marker</span>`}${isVersions && !entry.isFolder && html`<code class="faint wide-only" title=${entry.version}>${shortVersion(entry.version)}</code>`}${isVersions && entry.isLatest && html`<span class="tag accent">current</span>`}</div>`,
       html`<div role="gridcell" class="num">${entry.isFolder || entry.isMarker ? '' : bytes(entry.size)}</div>`,
-      html`<div role="gridcell" class="num wide-only">${entry.isFolder ? '' : time(entry.modified)}</div>`,
+      html`<div role="gridcell" class="num wide-only">${entry.isFolder ? '' : isVersions ? timeOf(entry.modified) : time(entry.modified)}</div>`,
       html`<div role="gridcell">${!entry.isFolder && !entry.isMarker && html`<${Button} small kind="quiet" icon="download" tabindex="-1" label=${`Download ${name}`} onClick=${() => download(entry)} />`}</div>`,
     ];
   };
   const allChosen = count > 0 && chosen.size === count;
   const all = html`<input type="checkbox" aria-label="Select all that are loaded" checked=${allChosen} indeterminate=${chosen.size > 0 && !allChosen}
-    onClick=${() => setChosen(allChosen ? new Map() : new Map(entries.map((it) => [idOf(it), it])))} />`;
+    onClick=${() => setChosen(allChosen ? new Map() : new Map(list.all().map((it) => [idOf(it), it])))} />`;
+  const head = (by, text, kind = '') => [html`<button type="button" class="sort" onClick=${() => setOrder([by, order[0] === by ? -order[1] : 1])}>${text}
+    ${order[0] === by && html`<${Icon} name=${order[1] > 0 ? 'up' : 'down'} />`}</button>`, kind, { 'aria-sort': order[0] === by ? (order[1] > 0 ? 'ascending' : 'descending') : undefined }];
   const isEmpty = list.isDone && !count;
-  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : ' loaded, more available'}</span>`;
+  const selected = [...chosen.values()];
+  const hasFolder = selected.some((it) => it.isFolder);
+  const act = (dialog) => () => setDialog({ [dialog]: selected });
+  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : list.isPartial ? ` loaded: the order is that of the first ${number(SORTED_MAX)}` : ' loaded, more available'}</span>`;
   return html`<${Head} crumbs=${crumbs}>
       <${Search} id="filter" label="Filter by prefix" value=${typed} onInput=${setTyped} />
       <${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}><span>Upload</span><//>
@@ -225,7 +157,10 @@ export function Objects({ bucket, query }) {
     <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />
     <div class="content fixed">
     ${chosen.size > 0 && html`<div class="actionbar" role="region" aria-label="Selection"><span class="grow" role="status">${number(chosen.size)} selected</span>
-      ${chosen.size === 1 && ![...chosen.values()][0].isFolder && html`<${Button} small icon="download" onClick=${() => download([...chosen.values()][0])}>Download<//>`}
+      ${selected.length === 1 && !hasFolder && !selected[0].isMarker && html`<${Button} small icon="download" onClick=${() => download(selected[0])}>Download<//>`}
+      ${!isVersions && (hasFolder || selected.length > 1) && html`<${Button} small icon="download" onClick=${act('zip')}>ZIP<//>`}
+      ${!isVersions && html`<${Button} small icon="copy" onClick=${act('copy')}>Copy<//><${Button} small icon="edit" onClick=${act('move')}>${selected.length === 1 && !hasFolder ? 'Move or rename' : 'Move'}<//>`}
+      ${isVersions && (hasFolder || selected.some((it) => it.isMarker && it.isLatest)) && html`<${Button} small icon="history" onClick=${act('undelete')}>Undelete<//>`}
       <${Button} small kind="danger" icon="trash" onClick=${() => remove(0)}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Map())} /></div>`}
     <${Failure} error=${error} retry=${list.again} />
     ${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
@@ -233,14 +168,17 @@ export function Objects({ bucket, query }) {
       <p>${filter ? `No key here begins with “${folder}${filter}”.` : 'Drop files or folders here, or press u to choose files.'}</p>
       ${!filter && html`<${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}>Upload files<//>`}<//></div>`
     : count > 0 ? html`<${Grid} label=${`Objects in ${bucket}`} columns="cols-objects" count=${count} total=${list.isDone ? count + 1 : -1}
-      heads=${[[all], ['Name'], ['Size', 'num'], ['Modified', 'num wide-only'], [html`<span class="sr">Download</span>`]]} row=${row}
-      onNearEnd=${list.more} onOpen=${open} onToggle=${toggle} isSelected=${(index) => entries[index] && chosen.has(idOf(entries[index]))}
-      rowClass=${(index) => (entries[index]?.isMarker ? 'struck' : '')} keys=${{ Delete: remove, Backspace: up }} foot=${foot} />` : ''}
+      heads=${[[all], head('name', 'Name'), head('size', 'Size', 'num'), head('modified', 'Modified', 'num wide-only'), [html`<span class="sr">Download</span>`]]} ...${keepPlace(list)} row=${row}
+      onNearEnd=${list.more} onOpen=${open} onToggle=${toggle} isSelected=${(index) => list.at(index) && chosen.has(idOf(list.at(index)))}
+      rowClass=${(index) => (list.at(index)?.isMarker ? 'struck' : '')} keys=${{ Delete: remove, Backspace: up }} foot=${foot} />` : ''}
     ${isOver && html`<div class="drop">Drop to upload to ${bucket}/${folder}</div>`}</div>
     ${key !== undefined && html`<${ObjectDrawer} key=${`${key} ${query.version}`} bucket=${bucket} objectKey=${key} version=${query.version} tab=${query.tab}
       isVersioned=${versioning.data !== undefined && versioning.data !== ''} at=${at} onClose=${() => { location.hash = at({}); }} onChange=${list.reload} download=${download} />`}
     ${dialog === 'folder' && html`<${NewFolder} prefix=${folder} onClose=${(to) => { setDialog(); if (to) location.hash = at({ prefix: to }); }} />`}
     ${dialog === 'uploads' && html`<${OpenUploads} bucket=${bucket} prefix=${folder} onClose=${() => setDialog()} />`}
+    ${dialog?.zip && html`<${Zip} bucket=${bucket} folder=${folder} chosen=${dialog.zip} onClose=${() => setDialog()} />`}
+    ${(dialog?.copy ?? dialog?.move) && html`<${Transfer} bucket=${bucket} folder=${folder} chosen=${dialog.copy ?? dialog.move} isMove=${Boolean(dialog.move)} onClose=${() => setDialog()} onChange=${changed} />`}
+    ${dialog?.undelete && html`<${Undelete} bucket=${bucket} chosen=${dialog.undelete} onClose=${() => setDialog()} onChange=${changed} />`}
     ${dialog?.remove?.length > 0 && html`<${DeleteSelected} bucket=${bucket} chosen=${dialog.remove} versions=${isVersions}
-      onClose=${() => setDialog()} onChange=${() => { setChosen(new Map()); list.reload(); }} />`}`;
+      onClose=${() => setDialog()} onChange=${changed} />`}`;
 }
