@@ -10,6 +10,7 @@ import { go, useEvent, useRoute, useShortcuts } from './ui/hooks.js';
 import { nextTheme, theme, useTheme } from './ui/theme.js';
 import { Renew, SignIn } from './pages/sign_in.js';
 import { UploadList } from './pages/upload_list.js';
+import { Home } from './pages/home/index.js';
 import { Buckets } from './pages/buckets.js';
 import { Objects } from './pages/objects/index.js';
 import { Settings } from './pages/settings/index.js';
@@ -19,12 +20,14 @@ import { Trace } from './pages/trace/index.js';
 import { Metrics } from './pages/metrics/index.js';
 
 const PAGES = [
+  ['home', 'Home', 'home'],
   ['buckets', 'Buckets', 'bucket'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'], ['trace', 'Trace', 'trace'],
   ['metrics', 'Metrics', 'metrics'],
 ];
 
 function Page({ route }) {
-  const [page = 'buckets', ...path] = route.path;
+  const [page = 'home', ...path] = route.path;
+  if (page === 'home') return html`<${Home} />`;
   if (page === 'buckets') {
     if (!path.length) return html`<${Buckets} />`;
     if (path[1] === 'settings') return html`<${Settings} key=${path[0]} bucket=${path[0]} part=${path[2]} />`;
@@ -39,7 +42,7 @@ function Page({ route }) {
 
 function Help({ onClose }) {
   const rows = [
-    ['g then b, v, u, t, m', 'Go to buckets, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
+    ['g then h, b, v, u, t, m', 'Go to the start page, buckets, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
     ['n', 'New bucket'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
     ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift select a range'], ['Delete', 'Delete the row or the selection'],
     ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Switch between light, dark and system theme'], ['?', 'Show this help'],
@@ -79,10 +82,10 @@ function Shell({ session }) {
     : { g: () => setGoing(true), d: nextTheme, '?': () => setHelp(true) });
   useEvent(document, 'keyup', (event) => { if (isGoing && event.key !== 'g') setGoing(false); });
   useEvent(window, 'beforeunload', (event) => { if (hasDrafts()) event.preventDefault(); });
-  const page = PAGES.find(([id]) => id === route.path[0])?.[0] ?? 'buckets';
+  const page = PAGES.find(([id]) => id === route.path[0])?.[0] ?? (route.path.length ? 'buckets' : 'home');
   const toTitle = (event) => { event.preventDefault(); document.getElementById('title')?.focus(); };
   return html`<a class="sr" href="#title" onClick=${toTitle}>Skip to the page</a><div class="shell"><header class="side">
-    <a class="brand" href="#/buckets"><img src="icon.svg" alt="" />LiteIO</a>
+    <a class="brand" href="#/home"><img src="icon.svg" alt="" />LiteIO</a>
     <nav aria-label="Pages">${PAGES.map(([id, name, icon]) => html`<a href=${`#/${id}`} aria-current=${id === page ? 'page' : undefined}>
       <${Icon} name=${icon} />${name}</a>`)}</nav>
     <div class="who"><div class="about"><div class="name cut" title=${session.arn}>${nameOf(session)}</div>

@@ -27,6 +27,12 @@ export function seconds(value) {
   return `${Math.round(value * 1e6)} µs`;
 }
 
+/** A long duration in two units. */
+export function span(seconds) {
+  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  return days ? `${days} d ${hours} h` : hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min` : `${Math.floor(seconds)} s`;
+}
+
 const two = (value) => String(value).padStart(2, '0');
 
 /** A local time in sortable notation. */

@@ -48,6 +48,8 @@ export const SHAPES = {
     CloudFunctionConfiguration: list('LambdaFunctionConfigurations', notification('CloudFunction', 'LambdaFunctionArn')),
     EventBridgeConfiguration: part({}),
   }],
+  website: ['WebsiteConfiguration', { RedirectAllRequestsTo: part({}), IndexDocument: part({}), ErrorDocument: part({}) }],
+  ownershipControls: ['OwnershipControls', { Rule: list('Rules', { ObjectOwnership: part({}) }) }],
   tagging: ['Tagging', { TagSet: part({ Tag: list('Tags') }) }],
 };
 

@@ -9,7 +9,7 @@ import { Button, Check, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spi
 import { go, link, useAction, useLoad, useShortcuts } from '../ui/hooks.js';
 import { bytes, number, plural, time } from '../lib/format.js';
 
-function CreateBucket({ onClose }) {
+export function CreateBucket({ onClose }) {
   const [name, setName] = useState('');
   const [isVersioned, setVersioned] = useState(false);
   const [isLocked, setLocked] = useState(false);

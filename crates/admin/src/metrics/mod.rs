@@ -19,6 +19,7 @@ mod traffic;
 
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use self::process::started as process_started;
 use self::requests::Requests;
 pub use self::routes::{is_minio, routes};
 use self::traffic::Traffic;

@@ -41,7 +41,7 @@ impl Process {
 }
 
 /// The start time of the process, approximated by the start of its first server.
-pub(super) fn started() -> f64 {
+pub(crate) fn started() -> f64 {
     static STARTED: OnceLock<f64> = OnceLock::new();
     *STARTED.get_or_init(|| {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()

@@ -9,6 +9,7 @@ use liteio_store::{BucketUsage, ListBuckets, Store, StoreError, StoreHealth};
 use serde_json::{Map, json};
 
 use super::call::{Call, json};
+use crate::metrics::process_started;
 use super::{Admin, Answer};
 use liteio_iam::minio::of_store;
 
@@ -48,7 +49,7 @@ pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answe
     call.may(&["admin:ServerInfo"])?;
     let usage = usage_of(&admin, call.account_id()).await.map_err(|error| of_store(&error))?;
     let is_online = matches!(admin.app.store.health(), StoreHealth::Ready);
-    let uptime = Timestamp::now().as_second().saturating_sub(admin.started.as_second());
+    let uptime = Timestamp::now().as_second().saturating_sub(process_started() as i64).max(0);
     let (secure, host) = call.entrance();
     let (region, user) = (&admin.app.region, call.user_name());
     let targets = admin.app.event_targets.iter().filter(|target| target.is_open_to(user));

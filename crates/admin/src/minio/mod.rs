@@ -22,7 +22,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{any, delete, get, post, put};
-use jiff::Timestamp;
 
 use self::call::Call;
 use crate::operator::Refused;
@@ -38,7 +37,6 @@ pub struct Admin {
     app: Arc<App>,
     manager: Manager,
     audience: Audience,
-    started: Timestamp,
 }
 
 /// The response of a route.
@@ -47,7 +45,7 @@ type Answer = Result<Response, Refused>;
 impl Admin {
     /// Creates the state.
     pub fn new(app: Arc<App>, manager: Manager, audience: Audience) -> Admin {
-        Admin { app, manager, audience, started: Timestamp::now() }
+        Admin { app, manager, audience }
     }
 }
 

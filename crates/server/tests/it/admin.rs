@@ -4,6 +4,7 @@ use liteio_admin::fuzzing::{open_admin_body, seal_admin_body};
 use serde_json::{Value, json};
 
 use crate::harness::{ACCOUNTS, ALICE, BOB, CAROL, TestServer, User, in_memory_with_users, memory};
+use crate::metrics::{OWN, scrape};
 use crate::reply::Reply;
 
 const DAVE: User = User { access_key: "dave", secret_key: "dave's secret", id: "alice-id" };
@@ -416,6 +417,10 @@ async fn the_server_tells_the_use_of_its_buckets() {
     let info = json_of(&get(&server, "info").await.expect_status(200));
     let told = [&info["buckets"]["count"], &info["objects"]["count"], &info["usage"]["size"]];
     assert_eq!(told, [1, 2, 6]);
+    let start = scrape(&server, OWN).await["process_start_time_seconds"];
+    let uptime = info["servers"][0]["uptime"].as_f64().expect("a number");
+    let now = jiff::Timestamp::now().as_second() as f64;
+    assert!((now - start - uptime).abs() <= 3.0, "{uptime} s up at {now}, started at {start}");
     assert_eq!(info["services"]["kms"]["status"], "disabled", "there is no key");
     assert_eq!(info["encryption"], json!({ "master": false, "keys": [] }));
     assert_eq!(info["sqsARN"], json!([]));

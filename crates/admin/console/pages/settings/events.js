@@ -1,7 +1,9 @@
 // Events of a bucket, sent to webhooks of the server.
 
 import { html } from '../../vendor/preact.js';
-import { AreaField, Check, TextField } from '../../ui/kit.js';
+import { serverParts, webhookNames } from '../../lib/server.js';
+import { AreaField, Check, Choice, TextField } from '../../ui/kit.js';
+import { useLoad } from '../../ui/hooks.js';
 import { compact } from './panel.js';
 import { Rules, fromLines, lines } from './rules.js';
 
@@ -24,13 +26,24 @@ function withFilter(rule, name, value) {
   return Object.keys(filter).length ? { ...rest, Filter: filter } : rest;
 }
 
+/** The names of the server's webhooks to choose from; a text where they are not known. */
+function Webhook({ value, onInput }) {
+  const { data: names } = useLoad(async () => webhookNames(await serverParts()), []);
+  const current = value.split(':').filter((it) => it !== 'webhook').pop();
+  if (!names?.length) {
+    return html`<${TextField} label="Webhook" value=${value} onInput=${onInput} hint=${names ? 'The server has no webhooks: start it with --webhook NAME=URL.'
+      : 'Name of the webhook in the server’s --webhook option, or an ARN that ends with it.'} />`;
+  }
+  const options = names.includes(current) || !current ? names : [...names, current];
+  return html`<${Choice} label="Webhook" value=${current} onChange=${onInput} options=${[['', 'Choose one'], ...options.map((it) => [it, it])]} />`;
+}
+
 function Form({ value, change }) {
   const member = KINDS.find(([kind]) => kind === value.kind)[1];
   const events = value.Events ?? [];
   const others = value.others ?? lines(events.filter((it) => !COMMON.some(([name]) => name === it)));
   const toggle = (name, is) => change({ ...value, Events: is ? [...events, name] : events.filter((it) => it !== name) });
-  return html`<div class="inputs"><${TextField} label="Webhook" value=${value[member] ?? ''} onInput=${(text) => change({ ...value, [member]: text })}
-      hint="Name of the webhook in the server’s --webhook option, or an ARN that ends with it." />
+  return html`<div class="inputs"><${Webhook} value=${value[member] ?? ''} onInput=${(text) => change({ ...value, [member]: text })} />
       <${TextField} label="Name of the rule" value=${value.Id ?? ''} onInput=${(Id) => change({ ...value, Id })} hint="Empty: the server generates one." /></div>
     <fieldset class="radios"><legend class="label">Events</legend><div class="row wrap">${COMMON.map(([name, label]) => html`<${Check} label=${label} checked=${events.includes(name)} onChange=${(is) => toggle(name, is)} />`)}</div></fieldset>
     <${AreaField} label="Other events" hint="One per line, such as s3:ObjectCreated:Copy." rows=${2} value=${others} onInput=${(text) => change({ ...value, others: text })} />

@@ -8,17 +8,22 @@ import { Cors } from './cors.js';
 import { Encryption } from './encryption.js';
 import { Events } from './events.js';
 import { Lifecycle } from './lifecycle.js';
+import { Overview } from './overview.js';
+import { Ownership } from './ownership.js';
 import { Policy } from './policy.js';
 import { PublicAccess } from './public_access.js';
+import { Quota } from './quota.js';
 import { Replication } from './replication.js';
 import { Tags } from './tags.js';
 import { ObjectLock, Versioning } from './versioning.js';
+import { Website } from './website.js';
 
 /** The parts: name in the URL, title, component, and key of the draft. */
 const PARTS = [
-  ['versioning', 'Versioning', Versioning], ['object-lock', 'Object lock', ObjectLock], ['lifecycle', 'Lifecycle', Lifecycle, 'lifecycle as JSON'],
-  ['policy', 'Policy', Policy], ['public-access', 'Public access', PublicAccess, 'publicAccessBlock'], ['cors', 'CORS', Cors, 'cors as JSON'],
-  ['encryption', 'Encryption', Encryption], ['replication', 'Replication', Replication], ['events', 'Events', Events, 'notification as JSON'], ['tags', 'Tags', Tags, 'tagging'],
+  ['overview', 'Overview', Overview], ['quota', 'Quota', Quota], ['versioning', 'Versioning', Versioning], ['object-lock', 'Object lock', ObjectLock], ['lifecycle', 'Lifecycle', Lifecycle, 'lifecycle as JSON'],
+  ['policy', 'Policy', Policy], ['public-access', 'Public access', PublicAccess, 'publicAccessBlock'], ['ownership', 'Ownership and ACL', Ownership, 'ownershipControls'],
+  ['cors', 'CORS', Cors, 'cors as JSON'],  ['encryption', 'Encryption', Encryption], ['replication', 'Replication', Replication], ['events', 'Events', Events, 'notification as JSON'], 
+  ['website', 'Website', Website], ['tags', 'Tags', Tags, 'tagging'],
 ];
 
 export function Settings({ bucket, part }) {

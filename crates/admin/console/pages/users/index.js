@@ -1,10 +1,11 @@
 // Users, groups and policies: three lists, and a page for each of their entries.
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
-import { createGroup, createUser, isBuiltIn, isEnabled, listGroups, listPolicies, listUsers } from '../../lib/iam.js';
+import { createGroup, isBuiltIn, isEnabled, listGroups, listPolicies, listUsers } from '../../lib/iam.js';
 import { go, link } from '../../ui/hooks.js';
 import { time } from '../../lib/format.js';
 import { Group } from './group.js';
+import { NewUser } from './new_user.js';
 import { List, Named } from './parts.js';
 import { NewPolicy, ManagedPolicy } from './policy.js';
 import { User } from './user.js';
@@ -25,8 +26,7 @@ function State({ name }) {
 
 const NAME = 'Letters, digits and +=,.@_-';
 
-const NewUser = ({ onClose }) => html`<${Named} title="New user" label="Name" hint=${NAME} onClose=${onClose}
-  run=${async (name) => { await createUser(name); go(['users', 'user', name]); }} />`;
+const CreateUser = ({ onClose }) => html`<${NewUser} hint=${NAME} onClose=${onClose} />`;
 const NewGroup = ({ onClose }) => html`<${Named} title="New group" label="Name" hint=${NAME} onClose=${onClose}
   run=${async (name) => { await createGroup(name); go(['users', 'group', name]); }} />`;
 
@@ -53,7 +53,7 @@ export function Users({ path: [kind, name] }) {
     const mayAsk = users.length <= STATES_MAX && users.length > 0 && await isEnabled(users[0].name) !== undefined;
     return users.map((it) => ({ ...it, isAsked: mayAsk }));
   };
-  return html`<${List} key="users" tab="users" one="user" load=${load} matches=${(it) => it.name} create=${NewUser} empty="The root user may do everything. Create a user for each program and person, with only the permissions it needs."
+  return html`<${List} key="users" tab="users" one="user" load=${load} matches=${(it) => it.name} create=${CreateUser} empty="The root user may do everything. Create a user for each program and person, with only the permissions it needs."
     note="Users of the configuration are not listed." columns=${[['name', 'Name', 'main', entry('user')], ['isAsked', 'State', '', (it) => it.isAsked && html`<${State} name=${it.name} />`],
     ['id', 'Id', 'wide-only', (it) => html`<code class="muted">${it.id}</code>`], made]} />`;
 }

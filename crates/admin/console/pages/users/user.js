@@ -1,34 +1,14 @@
 // A user: its state, access keys, groups and policies.
 
 import { html, useState } from '../../vendor/preact.js';
-import { createKey, deleteKey, deleteUser, getUser, groupsOf, isEnabled, join, leave, listGroups, listKeys, setEnabled, setKeyActive } from '../../lib/iam.js';
+import { deleteUser, getUser, groupsOf, isEnabled, join, leave, listGroups, setEnabled } from '../../lib/iam.js';
 import { current } from '../../lib/session.js';
-import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Head, Menu, Secret, Spinner, toast } from '../../ui/kit.js';
+import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Head, Menu, Spinner, toast } from '../../ui/kit.js';
 import { go, link, useAction, useLoad } from '../../ui/hooks.js';
 import { time } from '../../lib/format.js';
+import { Keys } from './keys.js';
 import { Refused, Rows, Section } from './parts.js';
 import { Policies } from './policies_of.js';
-
-/** A new key. The secret is shown once. */
-const NewKey = ({ made, onClose }) => html`<${Dialog} title="New access key" onClose=${onClose}>
-  <div class="note warn">The secret key is shown now and never again.</div><${Secret} label="Access key" text=${made.id} /><${Secret} label="Secret key" text=${made.secret} />
-  <footer><${Button} kind="primary" onClick=${onClose}>Done<//></footer><//>`;
-
-function Keys({ name }) {
-  const { data, error, reload } = useLoad(() => listKeys(name), [name]);
-  const [dialog, setDialog] = useState();
-  const [act, isBusy, failed] = useAction(async (work) => { await work(); reload(); });
-  const create = () => act(async () => setDialog({ made: await createKey(name) }));
-  const closed = () => { setDialog(); reload(); };
-  return html`<${Section} title="Access keys" error=${error} what="see the keys of this user" retry=${reload} side=${html`<${Button} small icon="plus" disabled=${isBusy} onClick=${create}>Create<//>`}>
-    <${Refused} error=${failed} what="change the keys of this user" />
-    ${data && html`<${Rows} label="Access keys" heads=${[['Key'], ['State'], ['Created', 'num wide-only']]} none="None: the user cannot sign a request." rows=${data.map((it) => html`<tr key=${it.id}><td><span class="row"><code>${it.id}</code><${CopyButton} text=${it.id} label=${`Copy ${it.id}`} /></span></td>
-      <td><span class="tag ${it.isActive ? 'good' : 'bad'}">${it.isActive ? 'active' : 'inactive'}</span></td><td class="num wide-only muted">${time(it.created)}</td>
-      <td class="actions"><${Button} small disabled=${isBusy} label=${`${it.isActive ? 'Deactivate' : 'Activate'} ${it.id}`} onClick=${() => act(() => setKeyActive(name, it.id, !it.isActive))}>${it.isActive ? 'Deactivate' : 'Activate'}<//>
-      ${' '}<${Button} small kind="quiet" icon="trash" label=${`Delete ${it.id}`} onClick=${() => setDialog({ remove: it.id })} /></td></tr>`)} />`}<//>
-    ${dialog?.made && html`<${NewKey} made=${dialog.made} onClose=${closed} />`}
-    ${dialog?.remove && html`<${Confirm} title="Delete the access key" onClose=${closed} run=${() => deleteKey(name, dialog.remove)}><p>Requests with <code>${dialog.remove}</code> are refused from now on.</p><//>`}`;
-}
 
 function Join({ name, groups, onClose }) {
   const { data, error } = useLoad(listGroups, []);
