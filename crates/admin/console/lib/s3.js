@@ -243,6 +243,11 @@ export const downloadUrl = (bucket, key, version) => objectUrl(bucket, key, {
   query: { ...versioned(version), 'response-content-disposition': disposition(key) },
 });
 
+/** A URL for a preview as this type, good for as long as one looks at it. */
+export const inlineUrl = (bucket, key, version, type) => objectUrl(bucket, key, {
+  query: { ...versioned(version), 'response-content-disposition': 'inline', 'response-content-type': type }, seconds: 6 * 3600,
+});
+
 /** A file name as plain ASCII, and the full name as in RFC 6266. */
 function disposition(key) {
   const name = key.replace(/\/+$/, '').split('/').pop() || 'object';

@@ -1,7 +1,9 @@
 // The contents of an object, as text or as a picture; scripts in it never run.
 
-import { html, useEffect, useState } from '../vendor/preact.js';
-import { readObject } from '../lib/s3.js';
+import { h, html, useEffect, useMemo, useState } from '../vendor/preact.js';
+import { gunzip } from '../lib/gzip.js';
+import { blocks } from '../lib/markdown.js';
+import { inlineUrl, readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
 import { reindent } from '../lib/json.js';
 import { parquetSchema } from '../lib/parquet.js';
@@ -17,6 +19,9 @@ const COLUMNS_MAX = 100;
 /** Maximum rows of a schema, one for each column. */
 const SCHEMA_ROWS_MAX = 1000;
 const IMAGES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', ico: 'image/x-icon' };
+const VIDEOS = { mp4: 'video/mp4', m4v: 'video/mp4', webm: 'video/webm', ogv: 'video/ogg', mov: 'video/mp4' };
+const SOUNDS = { mp3: 'audio/mpeg', m4a: 'audio/mp4', aac: 'audio/aac', ogg: 'audio/ogg', oga: 'audio/ogg', opus: 'audio/ogg', wav: 'audio/wav', flac: 'audio/flac' };
+const MEDIA = { ...VIDEOS, ...SOUNDS };
 const TEXTS = /^(text\/|application\/(json|xml|javascript|x-ndjson|yaml|toml|sql|x-sh|xhtml\+xml)|image\/svg\+xml)|\+(json|xml)\b/;
 const ENDINGS = /\.(txt|md|log|json|jsonl|ndjson|xml|html?|xhtml|svg|css|m?js|ts|py|rs|go|java|c|h|cpp|sh|toml|ya?ml|ini|conf|cfg|env|sql|csv|tsv|lock|gitignore)$/i;
 
@@ -24,9 +29,17 @@ const ENDINGS = /\.(txt|md|log|json|jsonl|ndjson|xml|html?|xhtml|svg|css|m?js|ts
 export function kindOf(key, type, size) {
   const ending = baseName(key).match(/\.([^.]+)$/)?.[1].toLowerCase() ?? '';
   const essence = type.split(';')[0].trim().toLowerCase();
-  // Raster images only: vector images may contain scripts, and are shown as text.
   if (IMAGES[ending] || Object.values(IMAGES).includes(essence)) {
     return size <= IMAGE_BYTES_MAX ? ['image', IMAGES[ending] ?? essence] : ['large'];
+  }
+  // As a picture, no script of it runs and nothing is loaded for it.
+  if (ending === 'svg' || essence === 'image/svg+xml') return size <= IMAGE_BYTES_MAX ? ['svg', 'image/svg+xml'] : ['text'];
+  if (MEDIA[ending] || Object.values(MEDIA).includes(essence)) return ['media', MEDIA[ending] ?? essence];
+  if (ending === 'pdf' || essence === 'application/pdf') return ['pdf'];
+  if (ending === 'md' || ending === 'markdown' || essence === 'text/markdown') return ['markdown'];
+  if (ending === 'gz' || ending === 'tgz' || essence === 'application/gzip' || essence === 'application/x-gzip') {
+    const [inner, detail] = ending === 'gz' ? kindOf(key.slice(0, -3), '', 0) : ['text'];
+    return ['gzip', ['csv', 'json', 'markdown'].includes(inner) ? inner : 'text', detail];
   }
   if (ending === 'parquet' || essence === 'application/vnd.apache.parquet') return ['parquet'];
   if (ending === 'csv' || ending === 'tsv' || essence === 'text/csv') return ['csv', ending === 'tsv' ? '\t' : ','];
@@ -52,7 +65,7 @@ function Csv({ data, head, separator }) {
     <tbody>${rest.map((row) => html`<tr>${cells(row).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-function Picture({ data, type, name }) {
+function Picture({ data, type, name, onFail }) {
   const [url, setUrl] = useState();
   const [size, setSize] = useState('');
   const [failed, setFailed] = useState(false);
@@ -62,7 +75,7 @@ function Picture({ data, type, name }) {
     return () => URL.revokeObjectURL(made);
   }, [data]);
   if (failed) return html`<div class="note warn">The browser cannot show this picture.</div>`;
-  return url && html`<img class="preview-image" src=${url} alt=${name} onError=${() => setFailed(true)}
+  return url && html`<img class="preview-image" src=${url} alt=${name} onError=${() => { setFailed(true); onFail?.(); }}
     onLoad=${(event) => setSize(`${event.target.naturalWidth} × ${event.target.naturalHeight}`)} /><p class="muted">${size}</p>`;
 }
 
@@ -70,14 +83,32 @@ const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} row
   <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.slice(0, SCHEMA_ROWS_MAX).map((it) => html`<tr>
   <td style=${{ paddingLeft: `${12 + 16 * it.depth}px` }} class="main">${it.name}</td><td><code>${it.type}</code></td><td class="muted">${it.repetition}</td></tr>`)}</tbody></table></div>`;
 
+/** Markdown as text with structure; `h` makes elements, so markup of the text stays text. */
+function Markdown({ data, head }) {
+  const tree = useMemo(() => blocks(new TextDecoder().decode(data)), [data]);
+  const node = (it) => (typeof it === 'string' ? it : h(it[0], it[1], ...it[2].map(node)));
+  return html`${data.length < head.size && html`<p class="muted">The first ${bytes(data.length)} of ${bytes(head.size)}.</p>`}<div class="markdown" tabindex="0">${tree.map(node)}</div>`;
+}
+
+/** Sound and pictures are read as they are played. */
+function Media({ url, type, name }) {
+  const [failed, setFailed] = useState(false);
+  if (failed) return html`<div class="note warn">The browser cannot play it: download it.</div>`;
+  const fail = () => setFailed(true);
+  return type.startsWith('audio/') ? html`<audio controls preload="metadata" src=${url} aria-label=${name} onError=${fail} />`
+    : html`<video class="preview-image" controls preload="metadata" src=${url} aria-label=${name} onError=${fail} />`;
+}
+
 export function Preview({ bucket, objectKey, version, head }) {
-  const [kind, detail] = kindOf(objectKey, head.type, head.size);
+  const [kind, detail, separator] = kindOf(objectKey, head.type, head.size);
   const [asText, setAsText] = useState(false);
   const shown = asText ? 'text' : kind;
   const { data, error } = useLoad(async () => {
     const read = (range) => (head.size ? readObject(bucket, objectKey, { version, ...range }) : new Uint8Array());
     if (shown === 'parquet') return { schema: await parquetSchema(head.size, (from, to) => read({ from, to })) };
-    if (shown === 'image') return { data: await read({}) };
+    if (shown === 'image' || shown === 'svg') return { data: await read({}) };
+    if (shown === 'media' || shown === 'pdf') return { url: inlineUrl(bucket, objectKey, version, detail ?? 'application/pdf') };
+    if (shown === 'gzip') return gunzip(await read({ from: 0, to: TEXT_BYTES_MAX - 1 }), TEXT_BYTES_MAX);
     if (shown === 'unknown' || shown === 'large') return {};
     return { data: await read({ from: 0, to: TEXT_BYTES_MAX - 1 }) };
   }, [objectKey, version, shown]);
@@ -87,10 +118,18 @@ export function Preview({ bucket, objectKey, version, head }) {
   if (shown === 'unknown') {
     return html`<div class="note">No preview for ${head.type || 'this type'}.${' '}<button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></div>`;
   }
+  const textual = html`<p><button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></p>`;
+  if (data.url && shown === 'media') return html`<${Media} url=${data.url} type=${detail} name=${objectKey} />`;
+  if (data.url && shown === 'pdf') return html`<iframe class="preview-page" src=${data.url} title=${objectKey} />`;
   if (data.schema) return html`<${Parquet} schema=${data.schema} />`;
   if (!data.data) return html`<${Spinner} />`;
   if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
+  if (shown === 'svg') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} onFail=${() => setAsText(true)} />${textual}`;
   if (!isText(data.data)) return html`<div class="note">The contents are not text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
-  if (shown === 'csv') return html`<${Csv} data=${data.data} head=${head} separator=${detail} />`;
-  return html`<${Text} data=${data.data} head=${head} isJson=${shown === 'json'} />`;
+  const inner = shown === 'gzip' ? detail : shown;
+  // Of compressed contents, the size is not known: more than what is shown, if there is more.
+  const of = shown === 'gzip' ? { ...head, size: data.isWhole ? data.data.length : Math.max(head.size, data.data.length + 1) } : head;
+  if (inner === 'csv') return html`<${Csv} data=${data.data} head=${of} separator=${(shown === 'gzip' ? separator : detail) ?? ','} />`;
+  if (inner === 'markdown') return html`<${Markdown} data=${data.data} head=${of} />${shown === 'markdown' && textual}`;
+  return html`<${Text} data=${data.data} head=${of} isJson=${inner === 'json'} />`;
 }
