@@ -51,7 +51,7 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.until("document.querySelector('.grid .foot')?.innerText.startsWith('3 vectors')")
     page.run("[...document.querySelectorAll('.grid .link')].find((it) => it.textContent === 'a').click()")
     page.sees("Metadata")
-    page.click("Nearest")
+    page.click("Similar to this")
     assert results(page) == [["a", "0.00000"], ["b", "5.00000"], ["c", "10.0000"]]
     page.fill("Filter by metadata", '{"kind": "y"}')
     page.run("document.querySelector('form.query').requestSubmit()")
@@ -130,7 +130,7 @@ def test_nothing_of_keys_and_metadata_runs(page, s3vectors):
     page.sees(script)
     page.run("document.querySelector('.grid .link').click()")
     page.sees("Length")
-    page.click("Nearest")
+    page.click("Similar to this")
     assert results(page)[0][0] == script
     assert page.run("window.ran") is None and page.dialogs == []
     assert not page.run("document.querySelectorAll('main img').length")

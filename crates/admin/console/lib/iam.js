@@ -67,10 +67,22 @@ export const createGroup = (name) => call('CreateGroup', { GroupName: name });
 export const join = (group, user) => call('AddUserToGroup', { GroupName: group, UserName: user });
 export const leave = (group, user) => call('RemoveUserFromGroup', { GroupName: group, UserName: user });
 
+const roleOf = (it) => ({
+  ...entity('Role')(it), trust: documentOf(it.get('AssumeRolePolicyDocument')), hours: Number(it.get('MaxSessionDuration') ?? 3600) / 3600, description: it.get('Description'),
+});
+export const listRoles = async () => (await all('ListRoles', 'Roles')).map(roleOf);
+export const getRole = async (name) => roleOf((await call('GetRole', { RoleName: name })).find('Role'));
+export const createRole = (name, trust) => call('CreateRole', { RoleName: name, AssumeRolePolicyDocument: trust });
+export const putTrust = (name, trust) => call('UpdateAssumeRolePolicy', { RoleName: name, PolicyDocument: trust });
+export async function deleteRole(name) {
+  await withoutPolicies('Role', name);
+  await call('DeleteRole', { RoleName: name });
+}
+
 /** A policy document, which IAM returns URL-encoded. */
 const documentOf = (text) => decodeURIComponent(text ?? '');
 
-/** The policies of a user or a group; `kind` is `User` or `Group`. */
+/** The policies of a user, a group or a role; `kind` is `User`, `Group` or `Role`. */
 export const listAttached = async (kind, name) => (await all(`ListAttached${kind}Policies`, 'AttachedPolicies', { [`${kind}Name`]: name }))
   .map((it) => ({ name: it.get('PolicyName'), arn: it.get('PolicyArn') }));
 export const attach = (kind, name, arn) => call(`Attach${kind}Policy`, { [`${kind}Name`]: name, PolicyArn: arn });

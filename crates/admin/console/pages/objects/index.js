@@ -146,12 +146,12 @@ export function Objects({ bucket, query }) {
   return html`<${Head} crumbs=${crumbs}>
       <${Search} id="filter" label="Filter by prefix" value=${typed} onInput=${setTyped} />
       <${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}><span>Upload</span><//>
+      <${Button} icon="gear" label="Bucket settings" onClick=${() => go(['buckets', bucket, 'settings'])} />
       <${Menu} label="More actions" kind="" items=${[
     ['folder', 'Upload a folder', () => directory.current.click()],
     ['plus', 'New folder', () => setDialog('folder')],
     ['history', isVersions ? 'Hide versions' : 'Show versions', () => { location.hash = at({ versions: isVersions ? undefined : '1' }); }],
     ['file', isFlat ? 'Show folders' : 'Show all keys', () => setFlat(!isFlat)],
-    ['gear', 'Bucket settings', () => go(['buckets', bucket, 'settings'])],
     ['upload', 'Unfinished uploads', () => setDialog('uploads')],
     ['refresh', 'Reload', list.reload]]} /><//>
     <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />

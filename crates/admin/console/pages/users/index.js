@@ -1,13 +1,14 @@
 // Users, groups and policies: three lists, and a page for each of their entries.
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
-import { createGroup, isBuiltIn, isEnabled, listGroups, listPolicies, listUsers } from '../../lib/iam.js';
+import { createGroup, isBuiltIn, isEnabled, listGroups, listPolicies, listRoles, listUsers } from '../../lib/iam.js';
 import { go, link } from '../../ui/hooks.js';
 import { time } from '../../lib/format.js';
 import { Group } from './group.js';
 import { NewUser } from './new_user.js';
 import { List, Named } from './parts.js';
 import { NewPolicy, ManagedPolicy } from './policy.js';
+import { NewRole, Role } from './role.js';
 import { User } from './user.js';
 
 /** Maximum number of users whose state is requested. */
@@ -27,6 +28,7 @@ function State({ name }) {
 const NAME = 'Letters, digits and +=,.@_-';
 
 const CreateUser = ({ onClose }) => html`<${NewUser} hint=${NAME} onClose=${onClose} />`;
+const CreateRole = ({ onClose }) => html`<${NewRole} hint=${NAME} onClose=${onClose} />`;
 const NewGroup = ({ onClose }) => html`<${Named} title="New group" label="Name" hint=${NAME} onClose=${onClose}
   run=${async (name) => { await createGroup(name); go(['users', 'group', name]); }} />`;
 
@@ -40,6 +42,11 @@ export function Users({ path: [kind, name] }) {
   if (kind === 'groups') {
     return html`<${List} key="groups" tab="groups" one="group" load=${listGroups} matches=${(it) => it.name} create=${NewGroup} empty="The policies of a group apply to its members."
       columns=${[['name', 'Name', 'main', entry('group')], ['id', 'Id', 'wide-only', (it) => html`<code class="muted">${it.id}</code>`], made]} />`;
+  }
+  if (kind === 'role' && name) return html`<${Role} key=${name} name=${name} />`;
+  if (kind === 'roles') {
+    return html`<${List} key="roles" tab="roles" one="role" load=${listRoles} matches=${(it) => it.name} create=${CreateRole} empty="A role gives temporary permissions to those who may assume it."
+      columns=${[['name', 'Name', 'main', entry('role')], ['id', 'Id', 'wide-only', (it) => html`<code class="muted">${it.id}</code>`], made]} />`;
   }
   if (kind === 'policies') {
     return html`<${List} key="policies" tab="policies" one="policy" load=${async () => (await listPolicies()).map((it) => ({ ...it, kind: isBuiltIn(it.arn) ? 'built-in' : 'own' }))}

@@ -7,7 +7,7 @@ import { link, useAction, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { plural } from '../../lib/format.js';
 import { current, nameOf } from '../../lib/session.js';
 
-const TABS = [['users', 'Users'], ['groups', 'Groups'], ['policies', 'Policies']];
+const TABS = [['users', 'Users'], ['groups', 'Groups'], ['roles', 'Roles'], ['policies', 'Policies']];
 /** Maximum number of rows that a table shows. */
 const ROWS_MAX = 500;
 

@@ -55,7 +55,7 @@ function Versions({ arn, shown, onShow, onChange }) {
 function Entities({ arn }) {
   const { data, error, reload } = useLoad(() => entitiesOf(arn), [arn]);
   const names = (kind, list) => list.map((it) => html`<a href=${link(['users', kind, it])}>${it}</a>`);
-  const rows = data && [['Users', names('user', data.users)], ['Groups', names('group', data.groups)], ['Roles', data.roles.map((it) => html`<span>${it}</span>`)]].filter(([, list]) => list.length);
+  const rows = data && [['Users', names('user', data.users)], ['Groups', names('group', data.groups)], ['Roles', names('role', data.roles)]].filter(([, list]) => list.length);
   return html`<${Section} title="Attached to" error=${error} what="see the users of this policy" retry=${reload}>
     ${rows && (rows.length ? html`<dl class="facts">${rows.map(([title, list]) => html`<dt>${title}</dt><dd class="row wrap">${list}</dd>`)}</dl>` : html`<p class="muted none">Nobody.</p>`)}<//>`;
 }

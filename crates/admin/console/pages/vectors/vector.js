@@ -16,7 +16,7 @@ export function VectorDrawer({ bucket, index, vectorKey, onClose, onChange, onQu
   const text = data && JSON.stringify(data.elements);
   const norm = data && Math.sqrt(data.elements.reduce((sum, it) => sum + it * it, 0));
   const edit = () => onEdit(pretty({ key: vectorKey, data: '…', metadata: data.metadata }).replace('"…"', () => text));
-  return html`<${Dialog} kind="drawer" title=${vectorKey} onClose=${onClose} head=${html`<${Button} small icon="search" disabled=${!data} onClick=${onQuery}>Nearest<//>
+  return html`<${Dialog} kind="drawer" title=${vectorKey} onClose=${onClose} head=${html`<${Button} small icon="vectors" disabled=${!data} onClick=${onQuery}>Similar to this<//>
       <${Button} small disabled=${!data} onClick=${edit}>Edit<//><${Button} icon="trash" small kind="quiet" label="Delete" onClick=${() => setRemoving(true)} />`}>
     <div class="content stack" tabindex="0"><${Failure} error=${error} retry=${reload} />${!data && !error && html`<${Spinner} />`}
     ${data && html`<dl class="facts"><dt>Key</dt><dd><span class="row"><code class="grow">${vectorKey}</code><${CopyButton} text=${vectorKey} label="Copy the key" /></span></dd>

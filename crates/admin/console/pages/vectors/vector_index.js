@@ -52,7 +52,7 @@ function useVectors(bucket, index) {
   };
 }
 
-function List({ bucket, index, list, onOpen, onPut }) {
+function List({ bucket, index, list, onOpen, onPut, onSimilar }) {
   const [chosen, setChosen] = useState(new Set());
   const [removing, setRemoving] = useState();
   const last = useRef(0);
@@ -70,14 +70,15 @@ function List({ bucket, index, list, onOpen, onPut }) {
   const row = (at) => vectors[at] && html`<div role="gridcell"><input type="checkbox" tabindex="-1" aria-label=${`Select ${vectors[at].key}`} checked=${chosen.has(vectors[at].key)}
       onClick=${(event) => { event.preventDefault(); toggle(at, event.shiftKey); }} /></div>
     <div role="gridcell" class="name"><button type="button" class="link" tabindex="-1" title=${vectors[at].key} onClick=${() => onOpen(vectors[at].key)}>${vectors[at].key}</button></div>
-    <div role="gridcell" class="cut mono muted wide-only" title=${brief(vectors[at].metadata)}>${brief(vectors[at].metadata)}</div>`;
+    <div role="gridcell" class="cut mono muted wide-only" title=${brief(vectors[at].metadata)}>${brief(vectors[at].metadata)}</div>
+    <div role="gridcell"><${Button} small kind="quiet" icon="vectors" tabindex="-1" label=${`Similar to ${vectors[at].key}`} onClick=${() => onSimilar(vectors[at].key)} /></div>`;
   const foot = html`<span role="status">${plural(count, 'vector')}${list.isDone ? '' : ' loaded, more available'}</span>${list.isWithout && html`<span>Metadata is not shown: you have no permission to read vectors.</span>`}`;
   return html`${chosen.size > 0 && html`<div class="actionbar" role="region" aria-label="Selection"><span class="grow" role="status">${number(chosen.size)} selected</span>
       <${Button} small kind="danger" icon="trash" onClick=${() => remove()}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Set())} /></div>`}
     <${Failure} error=${error} retry=${list.again} />${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
     ${list.isDone && !count ? html`<div class="card grow"><${Empty} icon="vectors" title="No vectors yet"><p>Put vectors as JSON, or with any S3 Vectors client.</p>
       <${Button} kind="primary" icon="plus" onClick=${onPut}>Put vectors<//><//></div>` : ''}
-    ${count > 0 && html`<${Grid} label=${`Vectors in ${index}`} columns="cols-vectors" count=${count} total=${list.isDone ? count + 1 : -1} heads=${[[html`<span class="sr">Selected</span>`], ['Key'], ['Metadata', 'wide-only']]}
+    ${count > 0 && html`<${Grid} label=${`Vectors in ${index}`} columns="cols-vectors" count=${count} total=${list.isDone ? count + 1 : -1} heads=${[[html`<span class="sr">Selected</span>`], ['Key'], ['Metadata', 'wide-only'], [html`<span class="sr">Similar</span>`]]}
       row=${row} onNearEnd=${list.more} onOpen=${(at) => onOpen(vectors[at].key)} onToggle=${toggle} isSelected=${(at) => vectors[at] && chosen.has(vectors[at].key)} keys=${{ Delete: remove }} foot=${foot} />`}
     ${removing && html`<${Confirm} title="Delete vectors" onClose=${closed} run=${async () => { await deleteVectors(bucket, index, removing); toast('Deleted.'); }}>
       <p>${removing.length === 1 ? html`<strong>${removing[0]}</strong> is` : `${plural(removing.length, 'vector')} are`} deleted and cannot be restored.</p><//>`}`;
@@ -108,8 +109,8 @@ export function VectorIndex({ bucket, index, query, onGone }) {
     <div class="content fixed"><div class="under-tabs"><${Tabs} label="About the index" tabs=${[['vectors', 'Vectors'], ['query', 'Query'], ['about', 'About']]} current=${tab} onChange=${choose} /></div>
     <${Failure} error=${about.error} retry=${about.reload} />
     <div role="tabpanel" class="tabpanel ${tab === 'vectors' ? 'fixed' : ''}" tabindex=${tab === 'vectors' ? undefined : 0} aria-label=${{ vectors: 'Vectors', query: 'Query', about: 'About' }[tab]}>
-    ${tab === 'vectors' && html`<${List} bucket=${bucket} index=${index} list=${list} onOpen=${open} onPut=${() => setDialog({ put: '' })} />`}
-    ${tab === 'query' && about.data && html`<${Query} bucket=${bucket} index=${index} about=${about.data} example=${example} onOpen=${open} />`}
+    ${tab === 'vectors' && html`<${List} bucket=${bucket} index=${index} list=${list} onOpen=${open} onSimilar=${ask} onPut=${() => setDialog({ put: '' })} />`}
+    ${tab === 'query' && about.data && html`<${Query} bucket=${bucket} index=${index} about=${about.data} example=${example} onOpen=${open} onSimilar=${ask} />`}
     ${tab === 'about' && about.data && html`<${About} about=${about.data} />`}</div></div>
     ${dialog?.open !== undefined && html`<${VectorDrawer} key=${dialog.open} bucket=${bucket} index=${index} vectorKey=${dialog.open} onClose=${() => setDialog()} onChange=${list.reload}
       onQuery=${() => ask(dialog.open)} onEdit=${(text) => setDialog({ put: text })} />`}
