@@ -21,11 +21,12 @@ def violations(page):
 
 # A page, what is seen on it when it is there, and what is clicked then.
 PAGES = [
+    ("home", "Connect", None),
     ("buckets", "New bucket", None), ("buckets", "New bucket", "New bucket"), ("buckets/seen", "a.txt", None),
     ("buckets/seen?versions=1", "current", None), ("buckets/none", "NoSuchBucket", None),
     *[(f"buckets/seen?key=a.txt&tab={tab}", "Overview", None) for tab in ("overview", "preview", "metadata", "share", "versions")],
-    *[(f"buckets/seen/settings/{part}", "Versioning", None) for part in ("versioning", "policy", "lifecycle", "cors", "encryption", "replication", "events", "tags", "public-access")],
-    ("users", "New user", None), ("users/groups", "New group", None), ("users/policies", "New policy", None), ("users/user/seen-user", "seen-user", None),
+    *[(f"buckets/seen/settings/{part}", "Versioning", None) for part in ("overview", "quota", "ownership", "website", "versioning", "policy", "lifecycle", "cors", "encryption", "replication", "events", "tags", "public-access")],
+    ("users", "New user", None), ("users/groups", "New group", None), ("users/policies", "New policy", None), ("users/roles", "New role", "New role"), ("users", "New user", "New user"), ("users/user/seen-user", "seen-user", None),
     ("vectors", "New vector bucket", None), ("vectors", "New vector bucket", "New vector bucket"), ("vectors/seen", "euclidean", None),
     ("vectors/seen", "euclidean", "New index"), ("vectors/seen/films", "first", None), ("vectors/seen/films", "first", "first"), ("vectors/seen/films", "first", "Put vectors"),
     ("vectors/seen/films?tab=query", "Nearest to", None), ("vectors/seen/films?tab=about", "ARN", None), ("vectors/seen/none", "NotFound", None),

@@ -1,8 +1,11 @@
 """What a person does in the console, and what must not happen meanwhile."""
 
+import gzip
 import io
 import json
+import re
 import urllib.request
+import wave
 
 import pyarrow
 import pyarrow.parquet
@@ -11,6 +14,7 @@ from botocore.exceptions import ClientError
 from conftest import start
 
 MIB = 1 << 20
+PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" onload="alert(1)"><script>alert(2)</script><rect width="9" height="9"/></svg>'
 
 
 def open_object(page, server, bucket, key, tab="overview"):
@@ -93,13 +97,58 @@ def test_contents_are_shown(page, server, s3):
         ("a.json", b'{"a":[1,2]}', "application/json", '"a": ['), ("t.csv", b'name,year\n"al,ien",1979\n', "text/csv", "al,ien"),
         ("t.parquet", table.getvalue(), "application/octet-stream", "INT32"), ("p.html", b"<b>bold</b>", "text/html", "<b>bold</b>"),
         ("i.svg", b"<svg onload=alert(1)/>", "image/svg+xml", "<svg onload"),
+        ("p.svg", PICTURE, "image/svg+xml", "40 \u00d7 30"), ("n.log.gz", gzip.compress(b"first line\n" * 200_000), "application/gzip", "first line"),
+        ("n.csv.gz", gzip.compress(b"name,year\nalien,1979\n"), "binary/octet-stream", "the first 1 row"),
+        ("r.md", b"# Read *me*\n\n- [one](https://example.org)\n- [two](javascript:alert(1))\n\n<img src=x onerror=alert(1)>\n\n|a|b|\n|-|-|\n|`c`|d|\n", "text/markdown", "Read me"),
     ]
     for key, body, kind, words in rows:
         s3.put_object(Bucket="shown", Key=key, Body=body, ContentType=kind)
         open_object(page, server, "shown", key, "preview")
         page.sees(words)
         page.press("Escape")
+        if key == "r.md":
+            assert page.run("[...document.querySelectorAll('.markdown a')].map((it) => it.href)") == ["https://example.org/"]
+            assert page.run("document.querySelector('.markdown td code').innerText") == "c"
+            assert not page.run("document.querySelectorAll('.markdown img').length")
         page.until("!document.querySelector('dialog[open]')")
+    assert page.dialogs == [], "no script runs"
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as file:
+        file.setparams((1, 2, 8000, 8000, "NONE", ""))
+        file.writeframes(bytes(16000))
+    s3.put_object(Bucket="shown", Key="a.wav", Body=sound.getvalue(), ContentType="binary/octet-stream")
+    open_object(page, server, "shown", "a.wav", "preview")
+    page.until("document.querySelector('audio')?.duration === 1")
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
+    s3.put_object(Bucket="shown", Key="a.mp4", Body=b"no film", ContentType="video/mp4")
+    open_object(page, server, "shown", "a.mp4", "preview")
+    page.sees("The browser cannot play it")
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
+    s3.put_object(Bucket="shown", Key="a.pdf", Body=b"%PDF-1.4\n", ContentType="text/html")
+    open_object(page, server, "shown", "a.pdf", "preview")
+    address = page.run("document.querySelector('iframe').src")
+    answer = urllib.request.urlopen(urllib.request.Request(address, headers={"user-agent": "Mozilla/5.0"}))
+    # Exactly this type, whatever the object says: a page would have the origin of the console.
+    assert answer.headers["content-type"] == "application/pdf" and answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_start_page_tells_of_the_server_and_how_to_reach_it(page, server):
+    page.run("location.hash = '#/home'")
+    page.sees("ready")
+    page.sees("in memory")
+    tiles = page.run("Object.fromEntries([...document.querySelectorAll('.tile')].map((it) => [it.children[0].innerText, it.children[1].innerText]))")
+    assert tiles["Health"] == "ready" and re.fullmatch(r"\d+\.\d+\.\d+", tiles["Version"]) and re.match(r"\d+ (s|min)", tiles["Up"]), tiles
+    for tab, words in [(".env", f"AWS_ENDPOINT_URL={server}"), ("AWS CLI", "export AWS_ACCESS_KEY_ID=liteio"), ("boto3", f'endpoint_url="{server}"'),
+                       ("JavaScript", "forcePathStyle: true"), ("mc", f"mc alias set liteio {server} liteio")]:
+        page.click(tab)
+        page.until(f"document.querySelector('.snippet pre').innerText.includes({json.dumps(words)})")
+    assert "liteio123" not in page.text()
+    page.click("New bucket")
+    page.fill("Name", "from-home")
+    page.click("Create")
+    page.sees("Nothing here yet")
 
 
 def test_a_link_works_for_others_and_for_one_object_only(page, server, s3):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from botocore.exceptions import ClientError
+from browser import until
 from conftest import client, sign_in, user_with
 
 READ = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:ListAllMyBuckets", "Resource": "*"}]}
@@ -23,6 +24,7 @@ def test_a_user_is_made_with_keys_that_work_and_deleted_with_all_it_has(page, se
     page.click("Create")
     page.until("!!document.querySelector('dialog[open] .note.bad')")
     page.fill("Name", "dora")
+    page.click("Create an access key", role="field")
     page.click("Create")
     page.sees("None: the user cannot sign a request.")
     page.click("Create")
@@ -67,6 +69,62 @@ def test_a_user_is_made_with_keys_that_work_and_deleted_with_all_it_has(page, se
     page.sees("User dora was deleted.")
     with pytest.raises(ClientError, match="NoSuchEntity"):
         iam.get_user(UserName="dora")
+
+
+def test_one_form_makes_a_user_with_key_policy_and_groups(page, browser, server, iam, tmp_path):
+    iam.create_group(GroupName="of-nina")
+    page.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
+    go(page, "users")
+    page.click("New user")
+    page.fill("Name", "nina")
+    page.until("document.querySelectorAll('dialog[open] option').length > 1")
+    page.choose("Policy", "arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess")
+    page.click("of-nina", role="field")
+    page.click("Create")
+    page.sees("The secret key is shown now and never again.")
+    page.click(".env")
+    until(lambda: (tmp_path / "liteio.env").exists() and (tmp_path / "liteio.env").read_text().endswith("\n"), "the file is there")
+    told = dict(line.split("=", 1) for line in (tmp_path / "liteio.env").read_text().splitlines())
+    assert told["AWS_ENDPOINT_URL"] == server and told["AWS_DEFAULT_REGION"] == "us-east-1"
+    key, secret = told["AWS_ACCESS_KEY_ID"], told["AWS_SECRET_ACCESS_KEY"]
+    client(server, aws_access_key_id=key, aws_secret_access_key=secret).list_buckets()
+    page.click("AWS credentials")
+    until(lambda: (tmp_path / "credentials").exists() and secret in (tmp_path / "credentials").read_text(), "the file is there")
+    page.click("Done")
+    page.sees("of-nina")
+    page.sees("AmazonS3ReadOnlyAccess")
+    # She sees her own keys on the start page, if her policy allows it.
+    rights = {"Effect": "Allow", "Action": "iam:*AccessKey*", "Resource": "*"}
+    iam.put_user_policy(UserName="nina", PolicyName="keys", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [rights]}))
+    own = sign_in(browser, server, key, secret)
+    own.until(f"document.querySelector('section[aria-label=\"Your access keys\"]')?.innerText.includes('{key}')")
+    assert own.complaints() == []
+    own.close()
+
+
+def test_roles_are_made_changed_and_deleted(page, iam):
+    go(page, "users", "roles")
+    page.click("New role")
+    page.fill("Name", "reader")
+    page.click("Create")
+    page.sees("Trust policy")
+    trust = iam.get_role(RoleName="reader")["Role"]["AssumeRolePolicyDocument"]
+    assert trust["Statement"][0]["Action"] == "sts:AssumeRole"
+    trust["Statement"][0]["Sid"] = "mine"
+    page.fill("Who may assume it", json.dumps(trust))
+    page.click("Save")
+    page.sees("The trust policy was saved.")
+    assert iam.get_role(RoleName="reader")["Role"]["AssumeRolePolicyDocument"] == trust
+    page.click("Attach")
+    page.choose("Policy", "arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess")
+    page.click("Attach")
+    page.sees("The policy was attached.")
+    page.click("Actions on the role")
+    page.click("Delete")
+    page.click("Delete")
+    page.sees("Role reader was deleted.")
+    with pytest.raises(ClientError, match="NoSuchEntity"):
+        iam.get_role(RoleName="reader")
 
 
 def test_a_key_is_deleted(page, iam):

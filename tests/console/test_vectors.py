@@ -53,6 +53,12 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.sees("Metadata")
     page.click("Similar to this")
     assert results(page) == [["a", "0.00000"], ["b", "5.00000"], ["c", "10.0000"]]
+    page.click("Similar to c")
+    page.until("document.querySelector('.query ~ .card tbody tr')?.innerText.includes('c')")
+    assert results(page) == [["c", "0.00000"], ["b", "5.00000"], ["a", "10.0000"]]
+    page.click("Vectors")
+    page.click("Similar to a")
+    page.until("document.querySelector('.query ~ .card tbody tr')?.innerText.includes('a')")
     page.fill("Filter by metadata", '{"kind": "y"}')
     page.run("document.querySelector('form.query').requestSubmit()")
     page.until("document.querySelectorAll('.query ~ .card tbody tr').length === 1")

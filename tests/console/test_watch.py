@@ -202,6 +202,23 @@ def test_the_metrics_are_those_of_the_requests(page, s3):
     page.until("document.querySelectorAll('[aria-label=\"Requests per second\"] tbody tr').length >= 1")
 
 
+def test_settings_that_are_not_set_are_no_errors_and_plots_keep_their_past(page, s3):
+    s3.create_bucket(Bucket="unset")
+    page.run("location.hash = '#/metrics'")
+    page.sees("Buckets by size")
+    # A rate needs two samples: the second one comes soon.
+    page.until("/2xx [0-9.]/.test(document.querySelector('[aria-label=\"Requests per second\"] svg').getAttribute('aria-label'))", 4)
+    page.run("location.hash = '#/buckets/unset/settings'")
+    page.sees("s3://unset")
+    page.run("location.hash = '#/metrics'")
+    page.until("!!document.querySelector('[data-operation=GetBucketPolicy]')")
+    for operation in ("GetBucketPolicy", "GetBucketCors", "GetBucketLifecycleConfiguration", "GetBucketWebsite"):
+        page.until(f"Number(document.querySelector('[data-operation={operation}]')?.cells[1].innerText) >= 1")
+        assert page.run(f"document.querySelector('[data-operation={operation}]').cells[3].innerText") == "0", operation
+    page.click("Table: Requests per second")
+    page.until("document.querySelectorAll('[aria-label=\"Requests per second\"] tbody tr').length >= 2", 4)
+
+
 def tagging_of_nothing(s3):
     with pytest.raises(ClientError):
         s3.get_object_tagging(Bucket="measured", Key="none")
