@@ -35,11 +35,12 @@ export async function restoreVersion(bucket, key, version) {
   await copy(bucket, key, version, kept(await headObject(bucket, key, version), OF_COPY));
 }
 
-/** Copies an object to another key or bucket, with its metadata, tags, encryption and storage class. */
+/** Copies an object to another key or bucket, with its metadata, tags, encryption and storage class. Returns the ETag of what was copied. */
 export async function copyObject(bucket, key, toBucket, toKey, replaces) {
   const head = await headObject(bucket, key);
   const only = replaces ? {} : { 'if-none-match': '*' };
   await copy(bucket, key, undefined, { ...kept(head, OF_COPY), ...only, 'x-amz-copy-source-if-match': `"${head.etag}"` }, [toBucket, toKey]);
+  return head.etag;
 }
 
 /** Values that are equal in two heads of the same object with the same metadata. */

@@ -147,6 +147,10 @@ export const deleteObject = (bucket, key, version, bypass = false) => send({
   headers: bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {},
 });
 
+/** Deletes an object if it is still the one with this ETag. */
+export const deleteUnchanged = (bucket, key, etag) =>
+  send({ method: 'DELETE', path: pathOf(bucket, key), headers: { 'if-match': `"${etag}"` } });
+
 const tagsOf = (xml) => xml.all('TagSet/Tag').map((tag) => [tag.get('Key'), tag.get('Value')]);
 const tagging = (tags) => writeXml('Tagging', { TagSet: { Tag: tags.map(([Key, Value]) => ({ Key, Value })) } });
 

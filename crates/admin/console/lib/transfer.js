@@ -3,7 +3,7 @@
 import { ApiError, isReachable } from './api.js';
 import { baseName, plural } from './format.js';
 import { copyObject } from './metadata.js';
-import { deleteObject, listObjects, listVersions } from './s3.js';
+import { deleteObject, deleteUnchanged, listObjects, listVersions } from './s3.js';
 
 const AT_ONCE = 4;
 const ERRORS_MAX = 3;
@@ -55,8 +55,9 @@ export function transfer({ bucket, chosen, toBucket, to, isMove, replaces, signa
   const work = async ([key, target]) => {
     if (bucket === toBucket && key === target) throw new ApiError('', 'Source and target are the same.', 0);
     if (!isReachable(target)) throw new ApiError('', `A browser cannot request the key ${target}.`, 0);
-    await copyObject(bucket, key, toBucket, target, replaces);
-    if (isMove) await deleteObject(bucket, key);
+    const etag = await copyObject(bucket, key, toBucket, target, replaces);
+    // What somebody else has put there since is not in the copy: it stays.
+    if (isMove) await deleteUnchanged(bucket, key, etag);
   };
   return each(targets(bucket, chosen, to), work, { signal, onProgress });
 }
