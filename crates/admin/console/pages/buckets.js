@@ -57,8 +57,8 @@ export function Buckets() {
     const [buckets, metrics] = await Promise.all([listBuckets(), readMetrics().catch(() => null)]);
     if (!metrics) return buckets;
     const of = (name) => new Map(metrics.all(name).map((it) => [it.labels.bucket, it.value]));
-    const [objects, sizes] = [of('liteio_bucket_objects'), of('liteio_bucket_bytes')];
-    return buckets.map((it) => ({ ...it, objects: objects.get(it.name), bytes: sizes.get(it.name) }));
+    const [objects, sizes, quotas] = [of('liteio_bucket_objects'), of('liteio_bucket_bytes'), of('liteio_bucket_quota_bytes')];
+    return buckets.map((it) => ({ ...it, objects: objects.get(it.name), bytes: sizes.get(it.name), quota: quotas.get(it.name) }));
   }, []);
   const [filter, setFilter] = useState('');
   const [[order, step], setOrder] = useState(['name', 1]);
@@ -81,7 +81,7 @@ export function Buckets() {
       ${hasUsage && head('objects', 'Objects', 'num')}${hasUsage && head('bytes', 'Size', 'num')}${head('created', 'Created', 'num wide-only')}
       <th><span class="sr">Actions</span></th></tr></thead>
       <tbody>${shown.map((it) => html`<tr key=${it.name}><td class="main"><a href=${link(['buckets', it.name])}>${it.name}</a></td>
-      ${hasUsage && html`<td class="num">${number(it.objects)}</td><td class="num">${bytes(it.bytes)}</td>`}
+      ${hasUsage && html`<td class="num">${number(it.objects)}</td><td class="num">${bytes(it.bytes)}${it.quota !== undefined && html`<small class=${it.bytes > 0.9 * it.quota ? 'bad' : 'muted'}> of ${bytes(it.quota)}</small>`}</td>`}
       <td class="num wide-only muted">${time(it.created)}</td>
       <td class="actions"><${Menu} small label=${`Actions on ${it.name}`} items=${[
     ['gear', 'Settings', () => go(['buckets', it.name, 'settings'])],

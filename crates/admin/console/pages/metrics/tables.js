@@ -36,10 +36,15 @@ export function BucketSizes({ metrics }) {
   if (!sizes.length) return null;
   const of = (name, bucket) => metrics.sum(name, (it) => it.bucket === bucket) ?? 0;
   const most = Math.max(1, of('liteio_bucket_bytes', sizes[0]));
+  // Bytes of buckets count from the first request to each.
+  const sent = (bucket) => metrics.sum('liteio_bucket_sent_bytes_total', (it) => it.bucket === bucket) ?? 0;
+  const received = (bucket) => metrics.sum('liteio_bucket_received_bytes_total', (it) => it.bucket === bucket) ?? 0;
+  const quota = (bucket) => metrics.all('liteio_bucket_quota_bytes').find(({ labels }) => labels.bucket === bucket)?.value;
   return html`<section class="card scroll-x listing" tabindex="0" role="region" aria-label="Buckets by size"><h2>Buckets by size</h2><table><caption class="sr">Buckets by size</caption>
-    <thead><tr><th>Bucket</th><th class="num">Objects</th><th class="num wide-only">Versions</th><th class="num">Size</th><th class="wide-only share"><span class="sr">Share of the largest</span></th></tr></thead>
+    <thead><tr><th>Bucket</th><th class="num">Objects</th><th class="num wide-only">Versions</th><th class="num">Size</th><th class="num wide-only">Quota</th><th class="num wide-only">Received</th><th class="num wide-only">Sent</th><th class="wide-only share"><span class="sr">Share of the largest</span></th></tr></thead>
     <tbody>${sizes.slice(0, BUCKETS_MAX).map((bucket) => html`<tr key=${bucket}><td class="main">${bucket === '_others' ? 'all others' : html`<a href=${link(['buckets', bucket])}>${bucket}</a>`}</td>
       <td class="num">${number(of('liteio_bucket_objects', bucket))}</td><td class="num wide-only">${number(of('liteio_bucket_versions', bucket))}</td><td class="num">${bytes(of('liteio_bucket_bytes', bucket))}</td>
+      <td class="num wide-only ${quota(bucket) && of('liteio_bucket_bytes', bucket) > 0.9 * quota(bucket) ? 'bad' : 'muted'}">${quota(bucket) === undefined ? '–' : bytes(quota(bucket))}</td><td class="num wide-only">${bytes(received(bucket))}</td><td class="num wide-only">${bytes(sent(bucket))}</td>
       <td class="wide-only share"><div class="progress"><i style=${{ width: `${(100 * of('liteio_bucket_bytes', bucket)) / most}%` }} /></div></td></tr>`)}</tbody></table>
     ${sizes.length > BUCKETS_MAX && html`<p class="muted foot-line">The ${BUCKETS_MAX} largest of ${plural(sizes.length, 'bucket')}.</p>`}</section>`;
 }
