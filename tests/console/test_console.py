@@ -105,11 +105,11 @@ def test_contents_are_shown(page, server, s3):
         s3.put_object(Bucket="shown", Key=key, Body=body, ContentType=kind)
         open_object(page, server, "shown", key, "preview")
         page.sees(words)
-        page.press("Escape")
         if key == "r.md":
             assert page.run("[...document.querySelectorAll('.markdown a')].map((it) => it.href)") == ["https://example.org/"]
             assert page.run("document.querySelector('.markdown td code').innerText") == "c"
             assert not page.run("document.querySelectorAll('.markdown img').length")
+        page.press("Escape")
         page.until("!document.querySelector('dialog[open]')")
     assert page.dialogs == [], "no script runs"
     sound = io.BytesIO()
@@ -128,6 +128,7 @@ def test_contents_are_shown(page, server, s3):
     page.until("!document.querySelector('dialog[open]')")
     s3.put_object(Bucket="shown", Key="a.pdf", Body=b"%PDF-1.4\n", ContentType="text/html")
     open_object(page, server, "shown", "a.pdf", "preview")
+    page.until("!!document.querySelector('iframe')")
     address = page.run("document.querySelector('iframe').src")
     answer = urllib.request.urlopen(urllib.request.Request(address, headers={"user-agent": "Mozilla/5.0"}))
     # Exactly this type, whatever the object says: a page would have the origin of the console.

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from botocore.exceptions import ClientError
+from browser import until
 from conftest import client, sign_in, start
 
 
@@ -95,8 +96,9 @@ def test_a_website_and_the_ownership_with_its_acl(page, s3, bucket):
     page.sees("ACLs have no effect while the bucket owner is enforced.")
     page.click("Object writer", role="field")
     page.click("Save")
-    page.sees("Saved.")
-    assert s3.get_bucket_ownership_controls(Bucket=bucket)["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "ObjectWriter"}]
+    page.until("!document.body.innerText.includes('Not saved yet')")
+    until(lambda: s3.get_bucket_ownership_controls(Bucket=bucket)["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "ObjectWriter"}], "the ownership is set")
+    page.sees_not("ACLs have no effect while")
     page.choose("Replace it by", "public-read")
     page.click("Set the ACL")
     page.sees("The ACL was set.")

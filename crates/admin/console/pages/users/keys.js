@@ -13,7 +13,7 @@ import { Refused, Rows, Section } from './parts.js';
 /** A new key. The secret is shown once, to copy or as a file. */
 export function NewKey({ made, onClose }) {
   const key = { endpoint: location.origin, region: about().region, ...made };
-  const file = (text, name) => () => saveBlob(new Blob([text], { type: 'text/plain' }), name);
+  const file = (text, name) => () => saveBlob(new Blob([text], { type: 'application/octet-stream' }), name);
   return html`<${Dialog} title="New access key" onClose=${onClose}>
     <div class="note warn">The secret key is shown now and never again.</div><${Secret} label="Access key" text=${made.id} /><${Secret} label="Secret key" text=${made.secret} />
     <div class="row wrap"><${Button} small icon="download" onClick=${file(snippets(key)[0][2], 'liteio.env')}>.env<//>
