@@ -279,11 +279,13 @@ def test_narrow_and_dark_pages_fit(page, s3):
     s3.create_bucket(Bucket="narrow")
     s3.put_object(Bucket="narrow", Key="a-long-name-of-an-object/" + "x" * 200, Body=b"text")
     for path, words in [("buckets/narrow", "a-long-name"), ("buckets/narrow?prefix=a-long-name-of-an-object%2F", "1 entry"),
+                        ("home", "Connect"), ("buckets/narrow/settings/overview", "s3://narrow"), ("buckets/narrow/settings/ownership", "FULL_CONTROL"),
                         ("vectors", "New vector bucket"), ("metrics", "Buckets by size"), ("trace", "Pause")]:
         page.run(f"location.hash = '#/{path}'")
         page.sees(words)
         page.until("!document.querySelector('.spinner')")
         assert page.run("document.documentElement.scrollWidth <= 360"), path
+        assert page.run("document.documentElement.scrollHeight <= innerHeight"), path
         beyond = "[...document.querySelectorAll('main button, main h1, main input')].filter((it) => !it.closest('.scroll-x') && it.checkVisibility() && it.getClientRects().length && it.getBoundingClientRect().right > 361).map((it) => it.outerHTML)"
         assert page.run(beyond) == [], path
 

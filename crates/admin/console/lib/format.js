@@ -46,7 +46,7 @@ export function time(text) {
 export const timeOf = (text) => (time(text) === '–' ? '–' : `${time(text)}:${two(new Date(text).getSeconds())}`);
 
 /** The end of a version id: ids of one time begin alike. */
-export const shortVersion = (version) => (version.length > 12 ? `…${version.slice(-8)}` : version);
+export const shortVersion = (version) => (version.length > 12 ? `…${version.slice(-6)}` : version);
 
 export const clock = (text) => {
   const at = new Date(text);

@@ -127,7 +127,7 @@ export function Objects({ bucket, query }) {
         onClick=${(event) => { event.preventDefault(); toggle(index, event.shiftKey); }} /></div>`,
       html`<div role="gridcell" class="name"><${Icon} name=${icon} className=${entry.isFolder ? 'folder' : ''} />
         <button type="button" class="link" tabindex="-1" title=${entry.key} onClick=${() => open(index)}>${name}</button>
-        ${entry.isMarker && html`<span class="tag">delete marker</span>`}${isVersions && !entry.isFolder && html`<code class="faint wide-only" title=${entry.version}>${shortVersion(entry.version)}</code>`}${isVersions && entry.isLatest && html`<span class="tag accent">current</span>`}</div>`,
+        ${entry.isMarker && html`<span class="tag wide-only">delete marker</span>`}${isVersions && !entry.isFolder && html`<code class=${entry.isLatest ? 'faint latest' : 'faint'} title=${entry.version}>${shortVersion(entry.version)}</code>`}${isVersions && entry.isLatest && html`<span class="tag accent wide-only">current</span>`}</div>`,
       html`<div role="gridcell" class="num">${entry.isFolder || entry.isMarker ? '' : bytes(entry.size)}</div>`,
       html`<div role="gridcell" class="num wide-only">${entry.isFolder ? '' : isVersions ? timeOf(entry.modified) : time(entry.modified)}</div>`,
       html`<div role="gridcell">${!entry.isFolder && !entry.isMarker && html`<${Button} small kind="quiet" icon="download" tabindex="-1" label=${`Download ${name}`} onClick=${() => download(entry)} />`}</div>`,
