@@ -10,7 +10,7 @@ const FIRST_MS = 1000;
 const IDLE_SECONDS = 15;
 
 let state = { readings: [] };
-let wanted = 0;
+let isWanted = false;
 let period = 5;
 let timer, stop;
 const listeners = new Set();
@@ -40,23 +40,23 @@ async function read() {
   timer = setTimeout(read, state.readings.length === 1 ? FIRST_MS : seconds * 1000);
 }
 
-document.addEventListener('visibilitychange', () => { if (wanted) read(); });
+document.addEventListener('visibilitychange', () => { if (isWanted) read(); });
 // Another user may not see them, and has another past.
 let user = '';
 onSession((session, reason) => {
   if (session ? session.arn !== user : !reason) {
     user = session?.arn ?? '';
-    wanted = 0;
+    isWanted = false;
     clearTimeout(timer);
     stop?.abort();
     tell({ readings: [] });
-  } else if (session && wanted) read();
+  } else if (session && isWanted) read();
 });
 
 /** The samples so far and the last error. */
 export const readings = () => state;
 /** Reads at once, and from now on. */
-export const readAgain = () => { wanted++; user = current()?.arn ?? ''; return read(); };
+export const readAgain = () => { isWanted = true; user = current()?.arn ?? ''; return read(); };
 export const setPeriod = (seconds) => { period = seconds; readAgain(); };
 export const periodOf = () => period;
 

@@ -1,10 +1,13 @@
 // The server as its administrators see it: information, health, and quotas of buckets.
 
 import { ApiError, send, textOf } from './api.js';
+import { onSession } from './session.js';
 
 const ADMIN = '/minio/admin/v3';
 
 let kept;
+// Another user may see other webhooks.
+onSession(() => { kept = undefined; });
 
 /** Version, uptime, webhooks and keys; undefined without the permission `admin:ServerInfo`. */
 export async function serverInfo() {

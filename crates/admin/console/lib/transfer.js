@@ -10,8 +10,8 @@ const ERRORS_MAX = 3;
 
 /** The keys below the entries, each with its key at the target: pages of `[key, target]`. */
 async function* targets(bucket, chosen, to) {
-  for (const entry of chosen) {
-    if (!entry.isFolder) { yield [[entry.key, to(entry.key, baseName(entry.key))]]; continue; }
+  yield chosen.filter((it) => !it.isFolder).map(({ key }) => [key, to(key, baseName(key))]);
+  for (const entry of chosen.filter((it) => it.isFolder)) {
     const cut = entry.key.length - baseName(entry.key).length;
     let token;
     do {
@@ -63,8 +63,8 @@ export function transfer({ bucket, chosen, toBucket, to, isMove, replaces, signa
 }
 
 async function* markers(bucket, chosen) {
-  for (const entry of chosen) {
-    if (!entry.isFolder) { if (entry.isMarker && entry.isLatest) yield [[entry.key, entry.version]]; continue; }
+  yield chosen.filter((it) => !it.isFolder && it.isMarker && it.isLatest).map(({ key, version }) => [key, version]);
+  for (const entry of chosen.filter((it) => it.isFolder)) {
     let after;
     do {
       const page = await listVersions(bucket, { prefix: entry.key, after });

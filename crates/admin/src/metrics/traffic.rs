@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_wire::front::Finished;
@@ -32,7 +31,7 @@ struct Cell {
     sent: AtomicU64,
 }
 
-type Shard = RwLock<HashMap<Box<str>, Arc<Cell>>>;
+type Shard = RwLock<HashMap<Box<str>, Cell>>;
 
 /// The counters of all buckets.
 #[derive(Debug, Default)]
@@ -59,21 +58,16 @@ impl Traffic {
             return;
         }
         let shard = &self.shards[self.hasher.hash_one(bucket) as usize % SHARDS];
-        let known = shard.read().get(bucket).cloned();
-        let Some(cell) = known.or_else(|| Self::added(shard, bucket)) else {
-            self.rest.add(received, sent);
+        if let Some(cell) = shard.read().get(bucket) {
+            cell.add(received, sent);
             return;
-        };
-        cell.add(received, sent);
-    }
-
-    /// The cell of a new bucket, if there is room for its name.
-    fn added(shard: &Shard, bucket: &str) -> Option<Arc<Cell>> {
+        }
         let mut shard = shard.write();
         if shard.len() >= BUCKETS_MAX && !shard.contains_key(bucket) {
-            return None;
+            self.rest.add(received, sent);
+        } else {
+            shard.entry(bucket.into()).or_default().add(received, sent);
         }
-        Some(Arc::clone(shard.entry(bucket.into()).or_default()))
     }
 
     /// The bytes of each bucket that `exists`, and of the others together. Forgets deleted ones.

@@ -9,8 +9,8 @@ use liteio_store::{BucketUsage, ListBuckets, Store, StoreError, StoreHealth};
 use serde_json::{Map, json};
 
 use super::call::{Call, json};
-use crate::metrics::process_started;
 use super::{Admin, Answer};
+use crate::metrics::process_started;
 use liteio_iam::minio::of_store;
 
 /// MinIO's number of the file system backend.
