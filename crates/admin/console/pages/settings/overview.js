@@ -32,7 +32,7 @@ function Tiles({ usage, quota, reasons, of }) {
   return html`<div class="tiles"><${Tile} name="Access" value=${reasons === undefined ? '–' : isPublic ? 'public' : 'private'} kind=${isPublic ? 'warn' : ''} more=${isPublic ? reasons.join(' and ') : reasons && 'signed requests only'} />
     ${usage?.bytes !== undefined && html`<${Tile} name="Objects" value=${number(usage.objects)} more=${`${plural(usage.versions, 'version')}`} />
       <${Tile} name="Size" value=${bytes(usage.bytes)} more="of all versions" />`}
-    ${quota !== undefined && html`<${Tile} name="Quota" value=${quota ? bytes(quota) : 'none'} more=${share === undefined ? quota ? '' : 'only the disk is a limit' : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % used`} share=${share} />`}
+    ${quota !== undefined && html`<${Tile} name="Quota" value=${quota ? bytes(quota) : 'none'} more=${share === undefined ? quota ? '' : 'no limit' : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % used`} share=${share} />`}
     <${Tile} name="Versioning" value=${of.versioning ? (of.versioning.value?.Status ?? 'Off').toLowerCase() : '–'} more=${of['object-lock']?.value ? 'object lock is on' : ''} /></div>`;
 }
 
