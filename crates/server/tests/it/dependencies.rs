@@ -450,7 +450,7 @@ fn modules_use_each_other_in_one_direction() {
 }
 
 /// Packages, the packages of ours that each depends on directly, and others that only some name in their manifest.
-const PACKAGES: [(&str, &[&str], &[&str]); 26] = [
+const PACKAGES: [(&str, &[&str], &[&str]); 27] = [
     ("liteio-disk", &[], &["getrandom", "rustix"]),
     ("liteio-kv", &["disk"], &["redb"]),
     ("liteio-postgres", &["kv"], &["rustls", "tokio", "tokio-postgres"]),
@@ -465,6 +465,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 26] = [
     ("liteio-backup", &["client", "disk", "kv", "store"], &["serde", "tokio"]),
     ("liteio-wire", &["disk"], &["hyper", "rustix", "rustls", "tokio"]),
     ("liteio-policy", &[], &["serde"]),
+    ("liteio-iceberg", &[], &["serde"]),
     ("liteio-identity", &["policy", "store"], &["serde"]),
     ("liteio-auth", &["identity", "wire"], &["quick-xml"]),
     ("liteio-access", &["auth", "identity", "policy", "store", "wire"], &["tokio"]),

@@ -1,0 +1,48 @@
+//! The metadata of Apache Iceberg's tables and views, and the values of its REST catalog. Pure.
+//!
+//! A catalog reads a metadata file, checks the requirements of a commit, applies its updates and writes the next file. This
+//! crate is the middle: documents in, documents out. Ids, locations and the time are arguments.
+//!
+//! Sources: "Iceberg Table Spec", "Iceberg View Spec" and `rest-catalog-open-api.yaml` of Apache Iceberg 1.10. Where these are
+//! silent, the behaviour is the reference implementation's.
+//!
+//! ```text
+//! body ──► json ──► CommitTable { requirements, updates }
+//!                        │ check          │ apply
+//! file ──► json ──► TableMetadata ──────► TableMetadata ──► next file
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `names`, `request` | Namespaces and identifiers; bodies of requests |
+//! | `update`, `requirement` | Updates and requirements of commits |
+//! | `table` | Metadata of a table: checks, creation, updates |
+//! | `view` | Metadata of a view: checks, creation, updates |
+//! | `schema`, `partition`, `sort`, `snapshot` | Parts of metadata |
+//! | `json`, `error`, `limits` | JSON that loses nothing; refusals; limits |
+//!
+//! The crate must not know any other crate of the workspace, HTTP, the store, randomness or the clock.
+
+mod error;
+pub mod json;
+mod limits;
+mod names;
+mod request;
+mod requirement;
+mod snapshot;
+mod table;
+mod update;
+mod view;
+
+pub use self::error::{Failed, Invalid};
+pub use self::limits::{NAME_BYTES_MAX, NAMESPACE_BYTES_MAX, NAMESPACE_LEVELS_MAX};
+pub use self::names::{Identifier, LEVEL_SEPARATOR, Namespace, check_name};
+pub use self::request::{
+    CommitTable, CommitTransaction, CommitView, CreateNamespace, CreateTable, CreateView, Register,
+    Rename, UpdateNamespaceProperties,
+};
+pub use self::requirement::{Requirement, ViewRequirement};
+pub use self::snapshot::{MAIN_BRANCH, ReferenceKind, Snapshot, SnapshotReference};
+pub use self::table::TableMetadata;
+pub use self::update::{Update, ViewUpdate};
+pub use self::view::ViewMetadata;
