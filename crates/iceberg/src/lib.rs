@@ -18,19 +18,26 @@
 //! | `update`, `requirement` | Updates and requirements of commits |
 //! | `table` | Metadata of a table: checks, creation, updates |
 //! | `view` | Metadata of a view: checks, creation, updates |
-//! | `schema`, `partition`, `sort`, `snapshot` | Parts of metadata |
+//! | `schema`, `partition`, `sort`, `transform`, `snapshot`, `files` | Parts of metadata |
 //! | `json`, `error`, `limits` | JSON that loses nothing; refusals; limits |
 //!
 //! The crate must not know any other crate of the workspace, HTTP, the store, randomness or the clock.
 
 mod error;
+mod files;
 pub mod json;
 mod limits;
 mod names;
+mod partition;
 mod request;
 mod requirement;
+mod schema;
 mod snapshot;
+mod sort;
 mod table;
+#[cfg(test)]
+mod tests;
+mod transform;
 mod update;
 mod view;
 

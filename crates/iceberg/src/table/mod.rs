@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod create;
+mod history;
 mod parse;
 #[cfg(test)]
 mod tests;

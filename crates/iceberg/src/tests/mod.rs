@@ -1,0 +1,1 @@
+//! Tests of names, requests and JSON.
