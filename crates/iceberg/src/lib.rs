@@ -19,14 +19,17 @@
 //! | `table` | Metadata of a table: checks, creation, updates |
 //! | `view` | Metadata of a view: checks, creation, updates |
 //! | `schema`, `partition`, `sort`, `transform`, `snapshot`, `files` | Parts of metadata |
+//! | [`maintenance`], `avro` | Snapshots to expire, manifests, files that nothing names |
 //! | `json`, `error`, `limits` | JSON that loses nothing; refusals; limits |
 //!
 //! The crate must not know any other crate of the workspace, HTTP, the store, randomness or the clock.
 
+mod avro;
 mod error;
 mod files;
 pub mod json;
 mod limits;
+pub mod maintenance;
 mod names;
 mod partition;
 mod request;

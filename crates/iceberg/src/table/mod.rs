@@ -6,7 +6,7 @@ mod create;
 mod history;
 mod parse;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 

@@ -1,0 +1,130 @@
+//! Files that the metadata of a table name.
+
+use std::collections::BTreeSet;
+
+use crate::error::Invalid;
+use crate::table::TableMetadata;
+
+use super::manifest::{EntryStatus, ManifestFile, read_manifest, read_manifest_list};
+
+/// Locations of files that the metadata of a table name: metadata files, statistics, manifest lists, manifests, data and
+/// delete files. The caller reads the files and adds them: [`References::of`] names the manifest lists, these the manifests.
+///
+/// A location stands in several spellings: clients write `s3a://` or `s3n://` for `s3://`, and some take `//` in a key for `/`,
+/// or cut `?` and `#` off. A file that any of them could mean counts as named.
+#[derive(Clone, Debug, Default)]
+pub struct References {
+    /// Locations as they stand, with `s3://` for the other schemes of S3.
+    locations: BTreeSet<String>,
+    /// Other files that readers could mean by them. They are never deleted by this, as nothing names them for certain.
+    others: BTreeSet<String>,
+}
+
+impl References {
+    /// Files that the metadata name themselves. `location` is that of the metadata file, where it is known.
+    pub fn of(metadata: &TableMetadata, location: Option<&str>) -> References {
+        let mut references = References::default();
+        location.into_iter().for_each(|location| references.add(location));
+        metadata.metadata_log().for_each(|(_, file)| references.add(file));
+        metadata.statistics().for_each(|(_, file)| references.add(file));
+        for snapshot in metadata.snapshots() {
+            snapshot.manifest_list.into_iter().for_each(|list| references.add(list));
+            snapshot.manifests().for_each(|manifest| references.add(manifest));
+        }
+        references
+    }
+
+    /// Adds the manifests that a manifest list names, and returns them.
+    ///
+    /// # Errors
+    /// As [`read_manifest_list`]. Nothing was added.
+    pub fn add_manifest_list(&mut self, file: &[u8]) -> Result<Vec<ManifestFile>, Invalid> {
+        let manifests = read_manifest_list(file)?;
+        manifests.iter().for_each(|manifest| self.add(&manifest.path));
+        Ok(manifests)
+    }
+
+    /// Adds the files of the table that a manifest names: not those whose removal it records.
+    ///
+    /// # Errors
+    /// As [`read_manifest`]. The references are incomplete then: nothing may be deleted by them.
+    pub fn add_manifest(&mut self, file: &[u8]) -> Result<(), Invalid> {
+        read_manifest(file, |entry| {
+            if entry.status != EntryStatus::Deleted {
+                self.add(entry.path);
+            }
+        })
+    }
+
+    /// Adds the files whose removal a manifest records, too. For the references before an expiry: the files may still be there.
+    ///
+    /// # Errors
+    /// As [`References::add_manifest`].
+    pub fn add_manifest_with_removals(&mut self, file: &[u8]) -> Result<(), Invalid> {
+        read_manifest(file, |entry| self.add(entry.path))
+    }
+
+    /// Adds a location.
+    pub fn add(&mut self, location: &str) {
+        let location = with_one_scheme(location);
+        for end in ['?', '#'] {
+            if let Some((cut, _)) = location.split_once(end) {
+                self.others.insert(with_single_slashes(cut));
+                self.others.insert(cut.to_owned());
+            }
+        }
+        if location[scheme_end(&location)..].contains("//") {
+            self.others.insert(with_single_slashes(&location));
+        }
+        self.locations.insert(location);
+    }
+
+    /// `true` if the file at a location is named.
+    pub fn contains(&self, location: &str) -> bool {
+        let location = with_one_scheme(location);
+        self.locations.contains(&location) || self.others.contains(&location)
+    }
+
+    /// Files that these references name and those of the table after a commit do not: nothing reads them any more. Metadata
+    /// files that fell out of the metadata log are among them.
+    pub fn missing_in<'r>(&'r self, after: &'r References) -> impl Iterator<Item = &'r str> {
+        self.locations.iter().map(String::as_str).filter(|location| !after.contains(location))
+    }
+
+    /// Files of a listing that nothing names and that were written before a time: those of commits that failed. `before_ms`
+    /// must leave writers the time to commit what they have written.
+    pub fn unreferenced<'f>(
+        &self,
+        files: impl IntoIterator<Item = (&'f str, i64)>,
+        before_ms: i64,
+    ) -> Vec<&'f str> {
+        let old = files.into_iter().filter(|(_, written_ms)| *written_ms < before_ms);
+        old.map(|(location, _)| location).filter(|location| !self.contains(location)).collect()
+    }
+}
+
+/// The location with `s3://` for the other schemes of S3.
+fn with_one_scheme(location: &str) -> String {
+    let end = scheme_end(location);
+    let scheme = &location[..end];
+    match ["s3a://", "s3n://"].iter().any(|other| scheme.eq_ignore_ascii_case(other)) {
+        true => format!("s3://{}", &location[end..]),
+        false => location.to_owned(),
+    }
+}
+
+/// The end of `scheme://`; 0 for a location without.
+fn scheme_end(location: &str) -> usize {
+    location.find("://").map_or(0, |at| at + 3)
+}
+
+fn with_single_slashes(location: &str) -> String {
+    let (scheme, path) = location.split_at(scheme_end(location));
+    let mut single = scheme.to_owned();
+    for character in path.chars() {
+        if character != '/' || !single.ends_with('/') || single.len() == scheme.len() {
+            single.push(character);
+        }
+    }
+    single
+}
