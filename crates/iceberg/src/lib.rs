@@ -20,13 +20,41 @@
 //! | `view` | Metadata of a view: checks, creation, updates |
 //! | `schema`, `partition`, `sort`, `transform`, `snapshot`, `files` | Parts of metadata |
 //! | [`maintenance`], `avro` | Snapshots to expire, manifests, files that nothing names |
-//! | `json`, `error`, `limits` | JSON that loses nothing; refusals; limits |
+//! | [`json`], `error`, `limits` | JSON that loses nothing; refusals; limits |
+//! | `fuzzing` | Checks for fuzz targets (feature `fuzzing`) |
 //!
 //! The crate must not know any other crate of the workspace, HTTP, the store, randomness or the clock.
+//!
+//! ```
+//! use liteio_iceberg::{CommitTable, CreateTable, Invalid, TableMetadata};
+//!
+//! let request = liteio_iceberg::json::parse(br#"{"name": "events", "schema": {"type": "struct",
+//!     "fields": [{"id": 1, "name": "at", "required": true, "type": "timestamptz"}]}}"#)?;
+//! let uuid = "9c12d441-03fe-4693-9a96-a0705ddf69c1";
+//! let location = "s3://warehouse/events";
+//! let first = TableMetadata::create(&CreateTable::from_value(&request)?, uuid, location, 1_000)?;
+//!
+//! // A commit: what must still hold, and what changes.
+//! let commit = liteio_iceberg::json::parse(br#"{
+//!     "requirements": [{"type": "assert-current-schema-id", "current-schema-id": 0}],
+//!     "updates": [{"action": "set-properties", "updates": {"owner": "ada"}}]}"#)?;
+//! let commit = CommitTable::from_value(&commit)?;
+//! for requirement in &commit.requirements {
+//!     TableMetadata::check(Some(&first), requirement).expect("nobody came first");
+//! }
+//! let file = "s3://warehouse/events/metadata/00000.metadata.json";
+//! let second = first.apply(&commit.updates, 2_000, Some(file))?;
+//! assert_eq!(second.property("owner"), Some("ada"));
+//! assert_eq!(second.metadata_log().collect::<Vec<_>>(), [(1_000, file)]);
+//! assert_eq!(TableMetadata::parse(&second.to_bytes())?, second);
+//! # Ok::<(), Invalid>(())
+//! ```
 
 mod avro;
 mod error;
 mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod json;
 mod limits;
 pub mod maintenance;

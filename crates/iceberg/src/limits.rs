@@ -25,4 +25,9 @@ pub(crate) const VIEW_VERSIONS: usize = 10;
 /// Milliseconds by which clocks of writers may differ: logs of snapshots and metadata are ordered up to this.
 pub(crate) const CLOCK_SKEW_MS_MAX: i64 = 60_000;
 
-const _: () = assert!(NAME_BYTES_MAX < NAMESPACE_BYTES_MAX);
+/// Milliseconds by which the time of a new snapshot may be ahead of the catalog's. The time of the table follows it, so a
+/// writer whose clock is years ahead would keep all others from committing.
+pub(crate) const CLOCK_AHEAD_MS_MAX: i64 = 24 * 60 * 60 * 1000;
+
+const _: () =
+    assert!(NAME_BYTES_MAX < NAMESPACE_BYTES_MAX && CLOCK_SKEW_MS_MAX < CLOCK_AHEAD_MS_MAX);

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Invalid, refuse};
+use crate::limits::CLOCK_AHEAD_MS_MAX;
 use crate::snapshot::{MAIN_BRANCH, Snapshot, SnapshotReference};
 
 use super::builder::{Builder, named};
+use super::parse::is_before;
 
 /// Changes of snapshots since the last metadata file.
 #[derive(Default)]
@@ -33,6 +35,11 @@ impl Builder {
         if self.version() >= 3 {
             self.take_row_ids(&snapshot)?;
         }
+        let ahead_ms = snapshot.timestamp_ms.saturating_sub(self.now_ms);
+        if ahead_ms > CLOCK_AHEAD_MS_MAX {
+            refuse!("snapshot {id}: timestamp-ms is {ahead_ms} ms ahead of the catalog's clock");
+        }
+        self.now_ms = self.now_ms.max(snapshot.timestamp_ms);
         self.list("snapshots").push(Value::Object(map.clone()));
         self.history.added.insert(id);
         self.has_changes = true;
@@ -113,7 +120,11 @@ impl Builder {
             let is_new = self.history.added.contains(&id);
             // Going back to an old snapshot is a change of now.
             let at = if is_new { snapshot_ms } else { self.now_ms };
-            self.list("snapshot-log").push(json!({"timestamp-ms": at, "snapshot-id": id}));
+            let log = self.list("snapshot-log");
+            // The clock of this writer may be far behind that of the one before.
+            let latest = log.last().and_then(|entry| entry["timestamp-ms"].as_i64());
+            let at = latest.filter(|latest| is_before(at, *latest)).unwrap_or(at);
+            log.push(json!({"timestamp-ms": at, "snapshot-id": id}));
             if is_new {
                 self.history.on_main.push(id);
             }

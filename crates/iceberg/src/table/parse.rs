@@ -314,7 +314,8 @@ fn check_logs(document: &Map<String, Value>) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn is_before(at: i64, other: i64) -> bool {
+/// `true` if a time is before another one, by more than clocks differ.
+pub(super) fn is_before(at: i64, other: i64) -> bool {
     at < other.saturating_sub(CLOCK_SKEW_MS_MAX)
 }
 

@@ -205,13 +205,46 @@ fn a_snapshot_that_was_overtaken_is_stale() {
         &json!([first]),
         &[("/last-sequence-number", json!(34)), ("/snapshots/2/snapshot-id", json!(5))],
     );
-    // A snapshot of tomorrow is refused by the log.
-    let tomorrow = with(add(5, 35), "/snapshot/timestamp-ms", json!(NOW + 60_001));
-    check_refused(
-        "tomorrow",
+}
+
+#[test]
+fn clocks_of_writers_may_differ() {
+    let at = |id: i64, number: i64, time: i64| {
+        with(add(id, number), "/snapshot/timestamp-ms", json!(time))
+    };
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    check(
+        "ahead of the catalog, then behind the writer before",
         &table(),
-        &json!([tomorrow, set("main", 5, "branch")]),
-        "snapshot-log",
+        &json!([
+            at(5, 35, NOW + DAY),
+            set("dev", 5, "branch"),
+            set("main", 5, "branch"),
+            at(6, 36, NOW),
+            set("main", FIRST, "branch"),
+        ]),
+        &[
+            ("/last-updated-ms", json!(NOW + DAY)),
+            ("/snapshot-log", log(&[OLD[0], OLD[1], (NOW + DAY, FIRST)])),
+        ],
+    );
+    let ahead = applied_to(&table(), &json!([at(5, 35, NOW + DAY), set("main", 5, "branch")]));
+    let ahead = ahead.expect("a day is legal").to_value();
+    check(
+        "behind",
+        &ahead,
+        &json!([at(6, 36, NOW), set("main", 6, "branch")]),
+        &[
+            ("/last-updated-ms", json!(NOW + DAY)),
+            ("/snapshots/3/timestamp-ms", json!(NOW)),
+            ("/snapshot-log", log(&[OLD[0], OLD[1], (NOW + DAY, 5), (NOW + DAY, 6)])),
+        ],
+    );
+    check_refused(
+        "years ahead",
+        &table(),
+        &json!([at(5, 35, NOW + DAY + 1)]),
+        "ahead of the catalog's clock",
     );
 }
 
