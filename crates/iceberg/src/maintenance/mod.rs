@@ -16,4 +16,4 @@ pub use self::expiry::{Expired, Policy, expired};
 pub use self::manifest::{
     Content, EntryStatus, ManifestEntry, ManifestFile, read_manifest, read_manifest_list,
 };
-pub use self::references::References;
+pub use self::references::{Entries, References};

@@ -7,8 +7,17 @@ use crate::table::TableMetadata;
 
 use super::manifest::{EntryStatus, ManifestFile, read_manifest, read_manifest_list};
 
+/// Entries of manifests that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Files of the table. For the references after a change: these must stay.
+    Live,
+    /// Those, and files whose removal a manifest records. For the references before an expiry: they may still be there.
+    WithRemovals,
+}
+
 /// Locations of files that the metadata of a table name: metadata files, statistics, manifest lists, manifests, data and
-/// delete files. The caller reads the files and adds them: [`References::of`] names the manifest lists, these the manifests.
+/// delete files. [`References::of`] has those that the metadata name themselves, [`References::add_snapshots`] the rest.
 ///
 /// A location stands in several spellings: clients write `s3a://` or `s3n://` for `s3://`, and some take `//` in a key for `/`,
 /// or cut `?` and `#` off. A file that any of them could mean counts as named.
@@ -44,24 +53,43 @@ impl References {
         Ok(manifests)
     }
 
-    /// Adds the files of the table that a manifest names: not those whose removal it records.
+    /// Adds the files that a manifest names.
     ///
     /// # Errors
     /// As [`read_manifest`]. The references are incomplete then: nothing may be deleted by them.
-    pub fn add_manifest(&mut self, file: &[u8]) -> Result<(), Invalid> {
+    pub fn add_manifest(&mut self, file: &[u8], entries: Entries) -> Result<(), Invalid> {
         read_manifest(file, |entry| {
-            if entry.status != EntryStatus::Deleted {
+            if entries == Entries::WithRemovals || entry.status != EntryStatus::Deleted {
                 self.add(entry.path);
             }
         })
     }
 
-    /// Adds the files whose removal a manifest records, too. For the references before an expiry: the files may still be there.
+    /// Adds the manifests of the snapshots that `is_read` chooses, and the files that these name. `read` gives the bytes of a
+    /// file; each is read once.
     ///
     /// # Errors
-    /// As [`References::add_manifest`].
-    pub fn add_manifest_with_removals(&mut self, file: &[u8]) -> Result<(), Invalid> {
-        read_manifest(file, |entry| self.add(entry.path))
+    /// Of `read`, and as [`read_manifest`]. The references are incomplete then: nothing may be deleted by them.
+    pub fn add_snapshots<E: From<Invalid>>(
+        &mut self,
+        metadata: &TableMetadata,
+        entries: Entries,
+        is_read: impl Fn(i64) -> bool,
+        mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        // Snapshots share most of their manifests.
+        let mut manifests = BTreeSet::new();
+        for snapshot in metadata.snapshots().filter(|snapshot| is_read(snapshot.id)) {
+            manifests.extend(snapshot.manifests().map(str::to_owned));
+            if let Some(list) = snapshot.manifest_list {
+                let listed = self.add_manifest_list(&read(list)?)?;
+                manifests.extend(listed.into_iter().map(|manifest| manifest.path));
+            }
+        }
+        for manifest in &manifests {
+            self.add_manifest(&read(manifest)?, entries)?;
+        }
+        Ok(())
     }
 
     /// Adds a location.

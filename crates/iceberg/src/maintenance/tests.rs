@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use crate::avro::tests::{file, long, text};
 use crate::table::tests::{FIRST, SECOND, parsed, table, with};
-use crate::{TableMetadata, Update};
+use crate::{Invalid, TableMetadata, Update};
 
-use super::{Content, EntryStatus, Policy, References, expired, read_manifest, read_manifest_list};
+use super::{
+    Content, Entries, EntryStatus, Policy, References, expired, read_manifest, read_manifest_list,
+};
 
 /// Files that PyIceberg 0.12.0 wrote: two appends, a delete of the second one's only file, a new column and a new spec.
 macro_rules! fixture {
@@ -151,15 +153,32 @@ fn files_of_an_expired_snapshot_are_those_that_no_other_names() {
         (0, 0, "s3://bucket/kept"),
         (1, 0, "s3://bucket/new"),
     ]);
-    let mut old = References::of(&before, Some("s3://bucket/m9.json"));
-    let manifests = old.add_manifest_list(&manifest_list(&["s3://bucket/m1"])).expect("a list");
-    assert_eq!(manifests.len(), 1);
-    old.add_manifest_with_removals(&shared).expect("a manifest");
-    old.add_manifest_list(&manifest_list(&["s3://bucket/m2"])).expect("a list");
-    old.add_manifest_with_removals(&newer).expect("a manifest");
-    let mut new = References::of(&after, Some("s3://bucket/m9.json"));
-    new.add_manifest_list(&manifest_list(&["s3://bucket/m2"])).expect("a list");
-    new.add_manifest(&newer).expect("a manifest");
+    let files = [
+        ("s3://bucket/test/location/1.avro", manifest_list(&["s3://bucket/m1"])),
+        ("s3://bucket/test/location/2.avro", manifest_list(&["s3://bucket/m2"])),
+        ("s3://bucket/m1", shared),
+        ("s3://bucket/m2", newer),
+    ];
+    let references = |metadata: &TableMetadata, entries: Entries, files: &[(&str, Vec<u8>)]| {
+        let mut references = References::of(metadata, Some("s3://bucket/m9.json"));
+        let mut reads = BTreeSet::new();
+        let added = references.add_snapshots(
+            metadata,
+            entries,
+            |_| true,
+            |location| {
+                assert!(reads.insert(location.to_owned()), "{location} is read twice");
+                let found = files.iter().find(|(name, _)| *name == location);
+                found.map(|(_, file)| file.clone()).ok_or(Invalid::Stale(location.to_owned()))
+            },
+        );
+        added.map(|()| references)
+    };
+    let old = references(&before, Entries::WithRemovals, &files).expect("all files are there");
+    let new = references(&after, Entries::Live, &files[1..]).expect("its files are there");
+    // A file that cannot be read leaves no references to delete by.
+    let missing = references(&before, Entries::WithRemovals, &files[1..]).unwrap_err();
+    assert_eq!(missing.to_string(), "s3://bucket/test/location/1.avro");
     let gone: Vec<_> = old.missing_in(&new).collect();
     assert_eq!(gone, ["s3://bucket/gone", "s3://bucket/m1", "s3://bucket/test/location/1.avro"]);
     assert_eq!(new.missing_in(&old).count(), 0);

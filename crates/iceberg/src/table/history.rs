@@ -31,6 +31,9 @@ impl Builder {
         if self.snapshot_ms(id).is_some() {
             refuse!("snapshot {id} already exists");
         }
+        if self.version() >= 2 && snapshot.manifest_list.is_none() {
+            refuse!("snapshot {id}: manifest-list is missing, which format version 2 requires");
+        }
         self.take_sequence_number(&snapshot)?;
         if self.version() >= 3 {
             self.take_row_ids(&snapshot)?;

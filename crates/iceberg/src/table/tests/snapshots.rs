@@ -197,6 +197,10 @@ fn a_snapshot_that_was_overtaken_is_stale() {
             Ok(_) => panic!("{name}: not refused"),
         }
     }
+    // Manifests in the place of their list are of version 1.
+    let listed = with(add(5, 35), "/snapshot/manifests", json!(["m.avro"]));
+    let listed = with(listed, "/snapshot/manifest-list", Value::Null);
+    check_refused("manifests", &table(), &json!([listed]), "which format version 2 requires");
     // A first snapshot could not see another one. The number of the table does not go back.
     let first = with(add(5, 0), "/snapshot/parent-snapshot-id", Value::Null);
     check(
