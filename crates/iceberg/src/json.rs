@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Invalid, quoted, refuse};
@@ -125,11 +126,13 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut map = Map::new();
         while let Some(name) = access.next_key::<String>()? {
             let Strict(value) = access.next_value()?;
-            if map.contains_key(&name) {
-                let message = format!("the name {} is repeated", quoted(&name));
-                return Err(A::Error::custom(message));
+            match map.entry(name) {
+                Entry::Vacant(entry) => drop(entry.insert(value)),
+                Entry::Occupied(entry) => {
+                    let message = format!("the name {} is repeated", quoted(entry.key()));
+                    return Err(A::Error::custom(message));
+                }
             }
-            map.insert(name, value);
         }
         Ok(Strict(Value::Object(map)))
     }
