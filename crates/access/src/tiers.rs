@@ -12,6 +12,19 @@ use parking_lot::{Mutex, RwLock};
 pub const AWS_CLASSES: [&str; 6] =
     ["DEEP_ARCHIVE", "GLACIER", "GLACIER_IR", "INTELLIGENT_TIERING", "ONEZONE_IA", "STANDARD_IA"];
 
+/// Storage classes of AWS that no lifecycle rule moves to.
+const OTHER_CLASSES: [&str; 9] = [
+    "STANDARD",
+    "REDUCED_REDUNDANCY",
+    "EXPRESS_ONEZONE",
+    "OUTPOSTS",
+    "SNOW",
+    "FSX_OPENZFS",
+    "FSX_ONTAP",
+    "AWS_BACKUP_WARM",
+    "AWS_BACKUP_LOW_COST_WARM",
+];
+
 /// Longest name, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 /// Longest kept failure: it comes from another server.
@@ -86,8 +99,7 @@ impl Tier {
             return Err("the name of a tier has upper-case letters, digits, '-' and '_'".to_owned());
         }
         let is_class = |name: &str| AWS_CLASSES.contains(&name);
-        let reserved = ["STANDARD", "REDUCED_REDUNDANCY", "EXPRESS_ONEZONE", "OUTPOSTS", "SNOW"];
-        if is_class(&self.name) || reserved.contains(&self.name.as_str()) {
+        if is_class(&self.name) || OTHER_CLASSES.contains(&self.name.as_str()) {
             return Err(format!(
                 "{} is a storage class: choose another name, and list it in classes",
                 self.name

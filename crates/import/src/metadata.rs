@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use liteio_store::{
-    ContentHeaders, LegalHold, ObjectLock, ObjectMetadata, Retention, RetentionMode,
+    ContentHeaders, EventHold, LegalHold, ObjectLock, ObjectMetadata, Retention, RetentionMode,
+    RetentionPeriod,
 };
 
 /// The metadata and lock in headers with lower-case names. Storage classes are left out, because
@@ -68,5 +69,21 @@ fn lock(headers: &BTreeMap<String, String>) -> Result<ObjectLock, String> {
         Some("ON") => LegalHold::On,
         Some(_) => LegalHold::Off,
     };
-    Ok(ObjectLock { retention, legal_hold })
+    let number = |name: &str| match text(name) {
+        None => Ok(None),
+        Some(number) => match number.parse::<u32>() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(format!("the duration of its event hold is {number:?}")),
+        },
+    };
+    let days = number("x-amz-object-lock-event-hold-duration-days")?.map(RetentionPeriod::Days);
+    let years = number("x-amz-object-lock-event-hold-duration-years")?.map(RetentionPeriod::Years);
+    let event_hold = match (text("x-amz-object-lock-event-hold"), days.or(years)) {
+        (None, _) => EventHold::Never,
+        // Every hold has a retention, whose end is computed.
+        (Some("ON"), Some(duration)) if retention.is_some() => EventHold::On(duration),
+        (Some("ON"), _) => return Err("its event hold has no mode or no duration".to_owned()),
+        (Some(_), _) => EventHold::Off,
+    };
+    Ok(ObjectLock { retention, legal_hold, event_hold })
 }

@@ -133,6 +133,8 @@ context_keys! {
         S3LogType "s3:logType"
         S3MaxAnnotationResults "s3:max-annotation-results"
         S3MaxKeys "s3:max-keys"
+        S3ObjectLockEventHold "s3:object-lock-event-hold"
+        S3ObjectLockEventHoldDurationDays "s3:object-lock-event-hold-duration-days"
         S3ObjectLockLegalHold "s3:object-lock-legal-hold"
         S3ObjectLockMode "s3:object-lock-mode"
         S3ObjectLockRemainingRetentionDays "s3:object-lock-remaining-retention-days"

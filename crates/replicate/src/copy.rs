@@ -10,11 +10,11 @@ use liteio_client::{BucketCall, CallError, escaped_xml, tags_header};
 use liteio_s3::replication::{checksum_header, checksum_names, metadata_headers};
 use liteio_store::{
     ChecksumType, GetOptions, LegalHold, ObjectChecksum, ObjectKey, ObjectVersion, PartInfo,
-    ReplicatedVersion, ReplicationRow, ReplicationTask, Retention, RetentionMode, Store,
-    StoreError,
+    ReplicatedVersion, ReplicationRow, ReplicationTask, Store, StoreError,
 };
 
 use crate::body;
+use crate::lock;
 use crate::remote::{Identity, Pairs, Remote, pair, source_headers, time, version_name};
 
 /// Parts read at a time.
@@ -215,7 +215,7 @@ impl Copy<'_> {
 
     /// Sends a version in one piece. Returns the version id that the target tells.
     async fn put(&self, sent: &Sent<'_>) -> Result<Option<String>, NotDone> {
-        let mut headers = sent.headers(self.row)?;
+        let mut headers = sent.headers(self.row, self.app.ask(Store::now_ms))?;
         let mut query = Vec::new();
         sent.identify(self.row, &mut query, &mut headers);
         let checksum = sent.object.checksum.as_ref();
@@ -236,7 +236,7 @@ impl Copy<'_> {
 
     /// Sends a version in its parts, so that the entity tag stays the same.
     async fn put_parts(&self, sent: &Sent<'_>) -> Result<Option<String>, NotDone> {
-        let mut headers = sent.headers(self.row)?;
+        let mut headers = sent.headers(self.row, self.app.ask(Store::now_ms))?;
         if let Some(checksum) = &sent.object.checksum {
             let (algorithm, kind) = checksum_names(checksum);
             headers.push(pair("x-amz-checksum-algorithm", algorithm));
@@ -343,7 +343,6 @@ impl Copy<'_> {
             (RemoteKind::S3, None) => None,
             (kind, _) => Some(version_name(kind, sent.version.version_id)),
         };
-        let retention = sent.object.lock.retention;
         if changes.tags_ms > 0 {
             let tags = &sent.object.metadata.tags;
             let at = ("tagging", changes.tags_ms);
@@ -354,7 +353,9 @@ impl Copy<'_> {
         }
         if changes.retention_ms > 0 {
             let at = ("retention", changes.retention_ms);
-            self.set(sent, Method::PUT, at, &version, retained(retention)).await?;
+            let document =
+                lock::document(sent.kind, &sent.object.lock, self.app.ask(Store::now_ms));
+            self.set(sent, Method::PUT, at, &version, document).await?;
         }
         if changes.legal_hold_ms > 0 {
             let at = ("legal-hold", changes.legal_hold_ms);
@@ -398,7 +399,7 @@ impl Copy<'_> {
 
 impl Sent<'_> {
     /// The headers of the metadata, the tags and the lock.
-    fn headers(&self, row: &ReplicationRow) -> Result<Pairs, NotDone> {
+    fn headers(&self, row: &ReplicationRow, now_ms: u64) -> Result<Pairs, NotDone> {
         let headers = metadata_headers(&self.version.bucket, self.object);
         let mut headers = headers.map_err(NotDone::Refused)?;
         if let Some(class) = &self.storage_class {
@@ -409,10 +410,7 @@ impl Sent<'_> {
         if !object.metadata.tags.is_empty() {
             headers.push(pair("x-amz-tagging", tags_header(&object.metadata.tags)));
         }
-        if let Some(Retention { mode, until_ms }) = object.lock.retention {
-            headers.push(pair("x-amz-object-lock-mode", mode_name(mode)));
-            headers.push(pair("x-amz-object-lock-retain-until-date", time(until_ms)));
-        }
+        headers.extend(lock::headers(self.kind, &object.lock, now_ms));
         match object.lock.legal_hold {
             LegalHold::Never => {}
             LegalHold::On => headers.push(pair("x-amz-object-lock-legal-hold", "ON")),
@@ -439,7 +437,7 @@ impl Sent<'_> {
     }
 }
 
-const NAMESPACE: &str = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
+pub(crate) const NAMESPACE: &str = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
 fn tagging(tags: &[(String, String)]) -> String {
     let tag = |(key, value): &(String, String)| {
@@ -448,21 +446,6 @@ fn tagging(tags: &[(String, String)]) -> String {
     };
     let tags: String = tags.iter().map(tag).collect();
     format!("<Tagging {NAMESPACE}><TagSet>{tags}</TagSet></Tagging>")
-}
-
-fn retained(retention: Option<Retention>) -> String {
-    let fields = retention.map(|Retention { mode, until_ms }| {
-        let (mode, until) = (mode_name(mode), time(until_ms));
-        format!("<Mode>{mode}</Mode><RetainUntilDate>{until}</RetainUntilDate>")
-    });
-    format!("<Retention {NAMESPACE}>{}</Retention>", fields.unwrap_or_default())
-}
-
-fn mode_name(mode: RetentionMode) -> &'static str {
-    match mode {
-        RetentionMode::Governance => "GOVERNANCE",
-        RetentionMode::Compliance => "COMPLIANCE",
-    }
 }
 
 /// `true` if the target has the version that was sent.

@@ -20,6 +20,7 @@
 mod body;
 mod copy;
 mod limits;
+mod lock;
 mod remote;
 mod resync;
 mod worker;

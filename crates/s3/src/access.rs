@@ -239,7 +239,8 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
         operation if WRITES_ACL.contains(&operation) => {
             also(has("x-amz-tagging"), Action::PutObjectTagging);
             also(has_acl(), Action::PutObjectAcl);
-            also(has("x-amz-object-lock-mode"), Action::PutObjectRetention);
+            let retains = has("x-amz-object-lock-mode") || has("x-amz-object-lock-event-hold");
+            also(retains, Action::PutObjectRetention);
             also(has("x-amz-object-lock-legal-hold"), Action::PutObjectLegalHold);
         }
         "CreateBucket" => {

@@ -67,7 +67,7 @@ pub enum InventoryEncryption {
 }
 
 /// The optional fields that AWS knows.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "BucketKeyStatus",
     "ChecksumAlgorithm",
     "ETag",
@@ -77,6 +77,7 @@ const FIELDS: [&str; 16] = [
     "LastModifiedDate",
     "LifecycleExpirationDate",
     "ObjectAccessControlList",
+    "ObjectLockEventHoldStatus",
     "ObjectLockLegalHoldStatus",
     "ObjectLockMode",
     "ObjectLockRetainUntilDate",

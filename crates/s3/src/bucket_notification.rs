@@ -22,7 +22,7 @@ use liteio_access::state::App;
 /// [AWS](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
 /// that a configuration may name. Events about archives, replication and lost objects never occur
 /// here.
-const EVENTS: [&str; 30] = [
+const EVENTS: [&str; 31] = [
     "s3:IntelligentTiering",
     "s3:LifecycleExpiration:*",
     "s3:LifecycleExpiration:Delete",
@@ -44,6 +44,7 @@ const EVENTS: [&str; 30] = [
     "s3:ObjectRestore:Completed",
     "s3:ObjectRestore:Delete",
     "s3:ObjectRestore:Post",
+    "s3:ObjectRetention:Put",
     "s3:ObjectTagging:*",
     "s3:ObjectTagging:Delete",
     "s3:ObjectTagging:Put",

@@ -12,6 +12,7 @@ use http::header::IF_NONE_MATCH;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use jiff::Timestamp;
+use liteio_store::RetentionPeriod;
 use percent_encoding::percent_decode_str;
 use s3s::S3Result;
 use s3s::dto::{ObjectLockLegalHold, ObjectLockRetention, Tagging};
@@ -19,6 +20,7 @@ use s3s::xml::{Deserialize, Deserializer};
 
 use super::dates::unix_seconds;
 use super::error;
+use super::event_hold::{self, SentEventHold};
 use super::headers::header;
 use super::query::Query;
 use super::route::Route;
@@ -47,6 +49,9 @@ struct SentLock {
     mode: Option<String>,
     retain_until: Option<String>,
     legal_hold: Option<String>,
+    event_hold: Option<String>,
+    /// The duration of the event hold in days; a year has 365.
+    event_hold_days: Option<String>,
 }
 
 /// Stores the condition values of a request document in the extensions, for the decision.
@@ -67,11 +72,15 @@ pub(super) fn note_document(
             let ObjectLockRetention { mode, retain_until_date } = parse(document)?;
             let retain_until = retain_until_date.and_then(unix_seconds);
             let retain_until = retain_until.and_then(|it| Timestamp::from_second(it).ok());
+            let hold = SentEventHold::of(document)?;
             extensions.insert(SentLock {
                 mode: mode.map(|mode| mode.as_str().to_owned()),
                 retain_until: retain_until.map(|until| until.to_string()),
                 legal_hold: None,
+                event_hold: hold.status().map(str::to_owned),
+                event_hold_days: hold.days().map(|days| days.to_string()),
             });
+            extensions.insert(hold);
         }
         "PutObjectLegalHold" => {
             let ObjectLockLegalHold { status } = parse(document)?;
@@ -178,6 +187,24 @@ impl<'a> Sent<'a> {
         }
     }
 
+    /// Days of the duration of the requested event hold.
+    fn event_hold_days(&self) -> Value<'a> {
+        if let Some(lock) = self.extensions.get::<SentLock>() {
+            return Value::of(lock.event_hold_days.as_deref());
+        }
+        let Value::One(years) = self.of_write(event_hold::YEARS.as_str()) else {
+            return self.of_write(event_hold::DAYS.as_str());
+        };
+        match years.parse() {
+            Ok(years) => {
+                let days = RetentionPeriod::Years(years).days();
+                Value::One(Cow::Owned(days.to_string()))
+            }
+            // The write is refused.
+            Err(_) => Value::None,
+        }
+    }
+
     /// Days until the requested retention ends, rounded up.
     fn retention_days(&self) -> Value<'a> {
         let Value::One(until) = self.lock(RETAIN_UNTIL, |lock| &lock.retain_until) else {
@@ -249,6 +276,10 @@ impl Context for Sent<'_> {
             Key::S3ObjectLockLegalHold => {
                 self.lock("x-amz-object-lock-legal-hold", |lock| &lock.legal_hold)
             }
+            Key::S3ObjectLockEventHold => {
+                self.lock(event_hold::STATUS.as_str(), |lock| &lock.event_hold)
+            }
+            Key::S3ObjectLockEventHoldDurationDays => self.event_hold_days(),
             Key::S3Acl => self.of_write("x-amz-acl"),
             Key::S3CopySource => self.copy_source(),
             Key::S3GrantFullControl => self.of_write("x-amz-grant-full-control"),

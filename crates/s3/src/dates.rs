@@ -67,12 +67,6 @@ pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
     text.split('.').next()?.parse().ok()
 }
 
-/// Converts a time for a document written by s3s.
-pub(super) fn dto_time(time_ms: u64) -> S3Result<s3s::dto::Timestamp> {
-    use s3s::dto::TimestampFormat::DateTime;
-    s3s::dto::Timestamp::parse(DateTime, &iso_date(time_ms)).map_err(S3Error::internal_error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,9 +12,11 @@ use s3s::xml::{DeError, Deserializer};
 use s3s::{Body, S3Result, s3_error};
 
 use super::acl_request::{self, AclDocument};
+use super::bucket_encryption::BlockedEncryption;
 use super::checksum::BodyChecks;
 use super::completed_parts::{AnnouncedBytes, CompletedParts};
 use super::document_rules::{Digest, Elements, Rules};
+use super::event_hold::SentDefaultHold;
 use super::limits::{XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
 use super::{body_in, bucket_versioning, context, error, query};
@@ -83,6 +85,15 @@ impl Document {
         }
         if self.0.operation == bucket_versioning::OPERATION {
             bucket_versioning::refuse_exclusions(&text)?;
+        }
+        match self.0.operation {
+            "PutObjectLockConfiguration" => {
+                parts.extensions.insert(SentDefaultHold::of(&text)?);
+            }
+            "PutBucketEncryption" => {
+                parts.extensions.insert(BlockedEncryption::of(&text)?);
+            }
+            _ => {}
         }
         context::note_document(self.0.operation, &text, &mut parts.extensions)?;
         if self.0.operation == "CreateBucket"

@@ -179,7 +179,8 @@ const RULES: &[Rules] = &[
         &[
             ("", "ServerSideEncryptionConfiguration"),
             ("ServerSideEncryptionConfiguration", "Rule"),
-            ("Rule", "ApplyServerSideEncryptionByDefault BucketKeyEnabled"),
+            ("Rule", "ApplyServerSideEncryptionByDefault BucketKeyEnabled BlockedEncryptionTypes"),
+            ("BlockedEncryptionTypes", "EncryptionType"),
             ("ApplyServerSideEncryptionByDefault", "SSEAlgorithm KMSMasterKeyID"),
         ],
     ),
@@ -196,10 +197,18 @@ const RULES: &[Rules] = &[
             ("", "ObjectLockConfiguration"),
             ("ObjectLockConfiguration", "ObjectLockEnabled Rule"),
             ("Rule", "DefaultRetention"),
-            ("DefaultRetention", "Mode Days Years"),
+            ("DefaultRetention", "Mode Days Years DefaultEventHold"),
+            ("DefaultEventHold", "Days Years"),
         ],
     ),
-    rules("PutObjectRetention", &[("", "Retention"), ("Retention", "Mode RetainUntilDate")]),
+    rules(
+        "PutObjectRetention",
+        &[
+            ("", "Retention"),
+            ("Retention", "Mode RetainUntilDate EventHold EventHoldDuration"),
+            ("EventHoldDuration", "Days Years"),
+        ],
+    ),
     rules("PutObjectLegalHold", &[("", "LegalHold"), ("LegalHold", "Status")]),
     // A SELECT is refused by name, so its elements are known here.
     rules(

@@ -76,6 +76,13 @@ impl Asked {
             let encryption = bucket_encryption::default_of(app, bucket)?;
             return Ok(Asked { encryption, customer: None });
         }
+        // Before the key is looked at, as on AWS.
+        if bucket.settings.blocks_customer_keys == Some(true) && CUSTOMER.is_in(headers) {
+            return Err(s3_error!(
+                AccessDenied,
+                "The bucket blocks server-side encryption with customer-provided keys (SSE-C)."
+            ));
+        }
         let method = headers.get(METHOD).map(|method| method.as_bytes());
         // As on AWS, before the values are checked.
         if let Some(method) = method.filter(|_| CUSTOMER.is_in(headers)) {

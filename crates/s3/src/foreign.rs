@@ -4,6 +4,7 @@ use liteio_store::{DefaultRetention, Lifecycle};
 use s3s::dto::{BucketLifecycleConfiguration, CORSConfiguration, ObjectLockConfiguration, Tagging};
 use s3s::{S3Error, S3Result};
 
+use super::event_hold::SentDefaultHold;
 use super::tagging::Tagged;
 use super::{bucket_cors, bucket_lifecycle, bucket_settings, object_lock};
 
@@ -47,7 +48,8 @@ pub fn default_retention(document: &[u8]) -> Result<Option<DefaultRetention>, St
     let default = || -> S3Result<Option<DefaultRetention>> {
         let configuration = bucket_settings::from_xml::<ObjectLockConfiguration>(document)?;
         let rule = configuration.rule.and_then(|rule| rule.default_retention);
-        rule.map(|rule| object_lock::default_retention(&rule)).transpose()
+        let hold = SentDefaultHold::of(document)?;
+        rule.map(|rule| object_lock::default_retention(&rule, &hold)).transpose()
     };
     default().map_err(reason)
 }

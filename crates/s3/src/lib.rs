@@ -85,6 +85,7 @@ mod encoded_word;
 mod encryption;
 mod error;
 mod event_cause;
+mod event_hold;
 mod force_delete;
 pub mod foreign;
 mod header_text;

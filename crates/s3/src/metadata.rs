@@ -13,13 +13,13 @@ use super::details::Details;
 use super::header_text::{self, SystemHeaders};
 use super::headers::{etag_header, header, header_value, insert_text};
 use super::limits::USER_METADATA_BYTES_MAX;
-use super::{encoded_word, error, object_lock, tagging};
+use super::{encoded_word, error, tagging};
 
 /// The content type of objects put without one. AWS's default.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 
 const STANDARD: &str = "STANDARD";
-const STORAGE_CLASSES: [&str; 8] = [
+const STORAGE_CLASSES: [&str; 13] = [
     STANDARD,
     "REDUCED_REDUNDANCY",
     "STANDARD_IA",
@@ -28,6 +28,12 @@ const STORAGE_CLASSES: [&str; 8] = [
     "GLACIER",
     "DEEP_ARCHIVE",
     "GLACIER_IR",
+    // The class of directory buckets, and those of other services behind S3's interface.
+    "EXPRESS_ONEZONE",
+    "FSX_OPENZFS",
+    "FSX_ONTAP",
+    "AWS_BACKUP_WARM",
+    "AWS_BACKUP_LOW_COST_WARM",
 ];
 
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
@@ -186,7 +192,7 @@ fn user_metadata(extensions: &Extensions) -> S3Result<Vec<(String, String)>> {
     Ok(user)
 }
 
-/// The headers that describe an object of `bucket`, for GET and HEAD.
+/// The headers that describe an object of `bucket`, for GET and HEAD, without those of its lock.
 pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Result<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(16);
     headers.insert(ETAG, etag_header(&object.etag)?);
@@ -220,7 +226,6 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
         headers.insert(REPLICATION_STATUS, HeaderValue::from_static(status.name()));
     }
     insert_version(&mut headers, bucket, object)?;
-    object_lock::insert(&mut headers, &object.lock)?;
     Ok(headers)
 }
 

@@ -16,9 +16,7 @@ const OLD_NAMES: [&str; 4] =
     ["GetBucketLifecycle", "GetBucketNotification", "PutBucketLifecycle", "PutBucketNotification"];
 
 /// Elements that no document may have here: they are `MalformedXML`, as every unknown element.
-const REFUSED_ELEMENTS: [(&str, &str); 15] = [
-    ("PutBucketEncryption", "BlockedEncryptionTypes"),
-    ("PutBucketEncryption", "EncryptionType"),
+const REFUSED_ELEMENTS: [(&str, &str); 6] = [
     // Filters that exclude, and what is inside of them.
     ("PutBucketReplication", "Not"),
     ("PutBucketReplication", "Or"),
@@ -26,13 +24,6 @@ const REFUSED_ELEMENTS: [(&str, &str); 15] = [
     ("PutBucketReplication", "Status"),
     ("PutBucketReplication", "Tag"),
     ("PutBucketReplication", "UseSourceMultiRegionKey"),
-    ("PutObjectLockConfiguration", "DefaultEventHold"),
-    ("PutObjectLockConfiguration", "Days"),
-    ("PutObjectLockConfiguration", "Years"),
-    ("PutObjectRetention", "Days"),
-    ("PutObjectRetention", "EventHold"),
-    ("PutObjectRetention", "EventHoldDuration"),
-    ("PutObjectRetention", "Years"),
 ];
 
 /// One operation of the model.

@@ -24,7 +24,7 @@ use super::query::Query;
 use super::route::{Route, Target};
 use super::{
     access, body_out, bucket_lifecycle, checksum, condition, error, header_text, metadata,
-    object_restore,
+    object_lock, object_restore,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -85,6 +85,7 @@ impl ReadRequest<'_> {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         }
         let mut headers = read.headers(granted.bucket(), &found)?;
+        object_lock::insert(app, &mut headers, &found.object.lock)?;
         object_restore::insert(app, &mut headers, &found.object)?;
         // As on AWS, a read by version id does not tell the expiry, even of the current version.
         if read.options.version.is_none() {

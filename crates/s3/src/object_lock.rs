@@ -1,27 +1,30 @@
 //! Object lock: headers, and the operations on a bucket's configuration, retentions and legal
-//! holds.
+//! holds. [`event_hold`] has the fields of event holds.
 
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
-    Cause, DefaultRetention, LegalHold, ObjectLock, ObjectVersion, Retention, RetentionMode,
-    RetentionPeriod, Store, VersionChange,
+    Cause, DefaultRetention, EventHold, EventHoldChange, LegalHold, ObjectLock, ObjectVersion,
+    Retention, RetentionMode, RetentionPeriod, Store, VersionChange,
 };
 use s3s::dto::{
     DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,
     GetObjectLockConfigurationInput, GetObjectLockConfigurationOutput, GetObjectRetentionInput,
-    GetObjectRetentionOutput, ObjectLockConfiguration, ObjectLockEnabled, ObjectLockLegalHold,
-    ObjectLockLegalHoldStatus, ObjectLockRetention, ObjectLockRetentionMode, ObjectLockRule,
-    PutObjectLegalHoldInput, PutObjectLegalHoldOutput, PutObjectLockConfigurationInput,
-    PutObjectLockConfigurationOutput, PutObjectRetentionInput, PutObjectRetentionOutput,
+    GetObjectRetentionOutput, ObjectLockEnabled, ObjectLockLegalHold, ObjectLockLegalHoldStatus,
+    ObjectLockRetentionMode, PutObjectLegalHoldInput, PutObjectLegalHoldOutput,
+    PutObjectLockConfigurationInput, PutObjectLockConfigurationOutput, PutObjectRetentionInput,
+    PutObjectRetentionOutput,
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
-use super::dates::{dto_time, iso_date, unix_seconds};
+use super::answer::xml_response;
+use super::dates::{iso_date, unix_seconds};
 use super::details::Details;
+use super::event_hold::{SentDefaultHold, SentEventHold};
 use super::headers::{header, insert_text};
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
-use super::{Req, Resp, error, object_version, replica};
+use super::xml::XmlWriter;
+use super::{Req, Resp, error, event_cause, event_hold, object_version, replica};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -31,28 +34,25 @@ const LEGAL_HOLD: HeaderName = HeaderName::from_static("x-amz-object-lock-legal-
 
 /// The lock that the headers of a write request for the new version.
 pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock> {
+    let event_hold = event_hold::of_request(headers)?;
+    let is_held = matches!(event_hold, EventHold::On(_));
     let retention = match (header(headers, MODE.as_str()), header(headers, UNTIL.as_str())) {
-        (None, None) => None,
-        (Some(mode), Some(until)) => {
+        (None, None) if event_hold == EventHold::Never => None,
+        (Some(mode), until) if until.is_some() || is_held => {
             let mode = parse_mode(mode).ok_or_else(|| {
                 let details = Details::argument(MODE, mode);
                 s3_error!(details, InvalidArgument, "Unknown wormMode directive.")
             })?;
-            let time: Option<Timestamp> = until.parse().ok();
-            let time = time.ok_or_else(|| {
-                s3_error!(
-                    Details::argument(UNTIL, until),
-                    InvalidArgument,
-                    "The retain until date must be provided in ISO 8601 format"
-                )
-            })?;
-            let until_ms = time.as_millisecond();
-            let until_ms = match replica::is_asked(headers) {
-                // It may have ended on the way.
-                true => u64::try_from(until_ms).unwrap_or(0),
-                false => future(app, until_ms, UNTIL.as_str())?,
-            };
+            // The store computes the end of a hold.
+            let until_ms = until.map_or(Ok(0), |until| until_of(app, headers, until))?;
             Some(Retention { mode, until_ms })
+        }
+        (None, _) if event_hold != EventHold::Never => {
+            return Err(s3_error!(
+                Details::named(MODE),
+                InvalidArgument,
+                "An event hold requires a retention mode: x-amz-object-lock-mode must be supplied"
+            ));
         }
         (mode, _) => {
             return Err(s3_error!(
@@ -74,15 +74,38 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
             ));
         }
     };
-    Ok(ObjectLock { retention, legal_hold })
+    Ok(ObjectLock { retention, legal_hold, event_hold })
 }
 
-/// Adds the headers that describe an object's lock.
-pub(super) fn insert(headers: &mut HeaderMap, lock: &ObjectLock) -> S3Result<()> {
-    if let Some(Retention { mode, until_ms }) = &lock.retention {
-        insert_text(headers, MODE, Some(mode_name(*mode)))?;
-        insert_text(headers, UNTIL, Some(&iso_date(*until_ms)))?;
+/// The end of a retention in the headers of a write.
+fn until_of(app: &App, headers: &HeaderMap, until: &str) -> S3Result<u64> {
+    let time: Option<Timestamp> = until.parse().ok();
+    let time = time.ok_or_else(|| {
+        s3_error!(
+            Details::argument(UNTIL, until),
+            InvalidArgument,
+            "The retain until date must be provided in ISO 8601 format"
+        )
+    })?;
+    let until_ms = time.as_millisecond();
+    match replica::is_asked(headers) {
+        // It may have ended on the way.
+        true => Ok(u64::try_from(until_ms).unwrap_or(0)),
+        false => future(app, until_ms, UNTIL.as_str()),
     }
+}
+
+/// Adds the headers that describe an object's lock. The end of a retention with an event hold is
+/// the one of this moment.
+pub(super) fn insert(app: &App, headers: &mut HeaderMap, lock: &ObjectLock) -> S3Result<()> {
+    if lock.is_none() {
+        return Ok(());
+    }
+    if let Some(Retention { mode, until_ms }) = lock.retention_at(app.ask(Store::now_ms)) {
+        insert_text(headers, MODE, Some(mode_name(mode)))?;
+        insert_text(headers, UNTIL, Some(&iso_date(until_ms)))?;
+    }
+    event_hold::insert(headers, lock.event_hold)?;
     insert_text(headers, LEGAL_HOLD, status_of(lock.legal_hold))
 }
 
@@ -141,6 +164,7 @@ pub(super) async fn put_object_lock_configuration(
     granted: Granted,
     request: Req<PutObjectLockConfigurationInput>,
 ) -> Resp<PutObjectLockConfigurationOutput> {
+    let SentDefaultHold(hold) = request.extensions.get().cloned().unwrap_or_default();
     let configuration = request.input.object_lock_configuration;
     let configuration = configuration.ok_or_else(error::missing_body)?;
     let enabled = configuration.object_lock_enabled.as_ref().map(ObjectLockEnabled::as_str);
@@ -150,7 +174,8 @@ pub(super) async fn put_object_lock_configuration(
     let default = match configuration.rule {
         None => None,
         Some(rule) => {
-            Some(default_retention(&rule.default_retention.ok_or_else(error::malformed_xml)?)?)
+            let default = rule.default_retention.ok_or_else(error::malformed_xml)?;
+            Some(default_retention(&default, &SentDefaultHold(hold))?)
         }
     };
     let set = app.store.set_object_lock(granted.bucket(), default).await;
@@ -158,26 +183,33 @@ pub(super) async fn put_object_lock_configuration(
     Ok(S3Response::new(PutObjectLockConfigurationOutput::default()))
 }
 
-pub(super) fn default_retention(sent: &DefaultRetentionDto) -> S3Result<DefaultRetention> {
+/// The default retention in a document: a period, an event hold, or both.
+pub(super) fn default_retention(
+    sent: &DefaultRetentionDto,
+    SentDefaultHold(hold): &SentDefaultHold,
+) -> S3Result<DefaultRetention> {
     let mode = sent.mode.as_ref().and_then(|mode| parse_mode(mode.as_str()));
     let mode = mode.ok_or_else(error::malformed_xml)?;
+    let out_of_range = |_: &str, _: &str| {
+        error::custom(
+            "InvalidRetentionPeriod",
+            StatusCode::BAD_REQUEST,
+            "Default retention period must be a positive integer value of at most 36500 days or \
+             100 years.",
+        )
+    };
     let length = |length: i32, maximum: u32| {
         let length = u32::try_from(length).ok().filter(|it| (1..=maximum).contains(it));
-        length.ok_or_else(|| {
-            error::custom(
-                "InvalidRetentionPeriod",
-                StatusCode::BAD_REQUEST,
-                "Default retention period must be a positive integer value of at most 36500 days or \
-                 100 years.",
-            )
-        })
+        length.ok_or_else(|| out_of_range("", ""))
     };
     let period = match (sent.days, sent.years) {
-        (Some(days), None) => RetentionPeriod::Days(length(days, RETENTION_DAYS_MAX)?),
-        (None, Some(years)) => RetentionPeriod::Years(length(years, RETENTION_YEARS_MAX)?),
+        (Some(days), None) => Some(RetentionPeriod::Days(length(days, RETENTION_DAYS_MAX)?)),
+        (None, Some(years)) => Some(RetentionPeriod::Years(length(years, RETENTION_YEARS_MAX)?)),
+        (None, None) if hold.is_some() => None,
         _ => return Err(error::malformed_xml()),
     };
-    Ok(DefaultRetention { mode, period })
+    let event_hold = hold.as_ref().map(|hold| hold.parsed(out_of_range)).transpose()?;
+    Ok(DefaultRetention { mode, period, event_hold })
 }
 
 pub(super) async fn get_object_lock_configuration(
@@ -192,19 +224,28 @@ pub(super) async fn get_object_lock_configuration(
             "Object Lock configuration does not exist for this bucket"
         ));
     }
-    let rule = bucket.settings.default_retention.map(|default| {
-        let (days, years) = match default.period {
-            RetentionPeriod::Days(days) => (i32::try_from(days).ok(), None),
-            RetentionPeriod::Years(years) => (None, i32::try_from(years).ok()),
-        };
-        let mode = Some(ObjectLockRetentionMode::from_static(mode_name(default.mode)));
-        ObjectLockRule { default_retention: Some(DefaultRetentionDto { days, mode, years }) }
-    });
-    let enabled = ObjectLockEnabled::from_static(ObjectLockEnabled::ENABLED);
-    let configuration = ObjectLockConfiguration { object_lock_enabled: Some(enabled), rule };
-    Ok(S3Response::new(GetObjectLockConfigurationOutput {
-        object_lock_configuration: Some(configuration),
-    }))
+    let mut xml = XmlWriter::new("ObjectLockConfiguration", 256);
+    xml.word("ObjectLockEnabled", ObjectLockEnabled::ENABLED);
+    if let Some(DefaultRetention { mode, period, event_hold }) = bucket.settings.default_retention {
+        xml.open("Rule");
+        xml.open("DefaultRetention");
+        xml.word("Mode", mode_name(mode));
+        if let Some(period) = period {
+            event_hold::write_period(&mut xml, period);
+        }
+        if let Some(duration) = event_hold {
+            event_hold::write_duration(&mut xml, "DefaultEventHold", duration);
+        }
+        xml.close("DefaultRetention");
+        xml.close("Rule");
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+/// The change that a document of PutObjectRetention asks for.
+enum Asked {
+    Retention(Option<Retention>),
+    EventHold(EventHoldChange),
 }
 
 pub(super) async fn put_object_retention(
@@ -212,27 +253,41 @@ pub(super) async fn put_object_retention(
     granted: Granted,
     request: Req<PutObjectRetentionInput>,
 ) -> Resp<PutObjectRetentionOutput> {
+    let cause = event_cause::of_request(&granted, &request.extensions);
+    let hold: SentEventHold = request.extensions.get().cloned().unwrap_or_default();
     let input = request.input;
     let sent = input.retention.ok_or_else(error::malformed_xml)?;
-    let retention = match (sent.mode, sent.retain_until_date) {
-        (None, None) => None,
-        (Some(mode), Some(until)) => {
-            let mode = parse_mode(mode.as_str()).ok_or_else(error::malformed_xml)?;
-            let until = unix_seconds(until).ok_or_else(error::malformed_xml)?;
-            let until_ms = until.saturating_mul(1000);
-            let until_ms = match replica::is_asked(&request.headers) {
-                true => u64::try_from(until_ms).unwrap_or(0),
-                false => future(app, until_ms, "RetainUntilDate")?,
+    let mode = sent.mode.map(|mode| parse_mode(mode.as_str()).ok_or_else(error::malformed_xml));
+    let until_ms = sent.retain_until_date.map(|until| {
+        let until = unix_seconds(until).ok_or_else(error::malformed_xml)?;
+        let until_ms = until.saturating_mul(1000);
+        match replica::is_asked(&request.headers) {
+            true => Ok(u64::try_from(until_ms).unwrap_or(0)),
+            false => future(app, until_ms, "RetainUntilDate"),
+        }
+    });
+    let asked = match (hold.parsed()?, mode.transpose()?, until_ms) {
+        (EventHold::Never, None, None) => Asked::Retention(None),
+        (EventHold::Never, Some(mode), Some(until_ms)) => {
+            Asked::Retention(Some(Retention { mode, until_ms: until_ms? }))
+        }
+        (hold @ (EventHold::On(_) | EventHold::Off), Some(mode), until_ms) => {
+            let duration = match hold {
+                EventHold::On(duration) => Some(duration),
+                EventHold::Off | EventHold::Never => None,
             };
-            Some(Retention { mode, until_ms })
+            let until_ms = until_ms.transpose()?;
+            Asked::EventHold(EventHoldChange { mode, duration, until_ms })
         }
         _ => return Err(error::malformed_xml()),
     };
     let bypasses_governance = bypass(app, &granted, input.bypass_governance_retention)?;
-    let change = VersionChange::Retention { retention, bypasses_governance };
+    let change = match asked {
+        Asked::Retention(retention) => VersionChange::Retention { retention, bypasses_governance },
+        Asked::EventHold(change) => VersionChange::EventHold { change, bypasses_governance },
+    };
     let change = replica::changed(&request.headers, change)?;
-    object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
-        .await?;
+    object_version::change(app, &granted, input.key, input.version_id, change, cause).await?;
     Ok(S3Response::new(PutObjectRetentionOutput::default()))
 }
 
@@ -261,12 +316,13 @@ pub(super) async fn get_object_retention(
 ) -> Resp<GetObjectRetentionOutput> {
     let GetObjectRetentionInput { key, version_id, .. } = request.input;
     let object = lockable(app, &granted, key, version_id).await?;
-    let Retention { mode, until_ms } = object.lock.retention.ok_or_else(not_locked)?;
-    let retention = ObjectLockRetention {
-        mode: Some(ObjectLockRetentionMode::from_static(mode_name(mode))),
-        retain_until_date: Some(dto_time(until_ms)?),
-    };
-    Ok(S3Response::new(GetObjectRetentionOutput { retention: Some(retention) }))
+    let retention = object.lock.retention_at(app.ask(Store::now_ms));
+    let Retention { mode, until_ms } = retention.ok_or_else(not_locked)?;
+    let mut xml = XmlWriter::new("Retention", 256);
+    xml.word("Mode", mode_name(mode));
+    xml.date("RetainUntilDate", until_ms);
+    event_hold::write(&mut xml, object.lock.event_hold);
+    Ok(xml_response(xml.finish()))
 }
 
 pub(super) async fn get_object_legal_hold(

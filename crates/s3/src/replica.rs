@@ -109,7 +109,7 @@ pub(super) fn changed(headers: &HeaderMap, change: VersionChange) -> S3Result<Ve
     }
     let name = match &change {
         VersionChange::Tags(_) | VersionChange::NoTags => TAGS_CHANGED,
-        VersionChange::Retention { .. } => RETENTION_CHANGED,
+        VersionChange::Retention { .. } | VersionChange::EventHold { .. } => RETENTION_CHANGED,
         _ => HOLD_CHANGED,
     };
     let at_ms = time(headers, name)?.ok_or_else(|| invalid(name, ""))?;

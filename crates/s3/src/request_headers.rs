@@ -17,16 +17,9 @@ enum Meaning {
     Handled,
     /// It may be ignored, for this reason.
     Harmless(&'static str),
-    /// It is refused, with this advice.
-    Refused(&'static str),
 }
 
-use Meaning::{Handled, Harmless, Refused};
-
-const EVENT_HOLD: Meaning = Refused(
-    "There are no event holds here: set a legal hold (x-amz-object-lock-legal-hold), which ends when it is removed, or \
-     a retention.",
-);
+use Meaning::{Handled, Harmless};
 
 /// The meaning of a header, by its name in lower case; `None` for a name that is not known here.
 ///
@@ -71,14 +64,14 @@ fn meaning(name: &str) -> Option<Meaning> {
         "x-amz-if-match-initiated-time"
         | "x-amz-if-match-last-modified-time"
         | "x-amz-if-match-size" => Handled,
-        "x-amz-object-lock-legal-hold"
+        "x-amz-object-lock-event-hold"
+        | "x-amz-object-lock-event-hold-duration-days"
+        | "x-amz-object-lock-event-hold-duration-years"
+        | "x-amz-object-lock-legal-hold"
         | "x-amz-object-lock-mode"
         | "x-amz-object-lock-retain-until-date"
         | "x-amz-bucket-object-lock-enabled"
         | "x-amz-bypass-governance-retention" => Handled,
-        "x-amz-object-lock-event-hold"
-        | "x-amz-object-lock-event-hold-duration-days"
-        | "x-amz-object-lock-event-hold-duration-years" => EVENT_HOLD,
         "x-amz-expected-bucket-owner" | "x-amz-source-expected-bucket-owner" => Handled,
         "x-amz-bucket-namespace"
         | "x-amz-client-token"
@@ -227,22 +220,17 @@ fn check_number(name: &HeaderName, value: &HeaderValue) -> S3Result<()> {
 fn refusal(name: &HeaderName) -> Option<S3Error> {
     let text = name.as_str();
     let rest = text.strip_prefix("x-amz-").filter(|rest| !rest.starts_with("meta-"))?;
-    let advice = match meaning(text) {
-        Some(Handled | Harmless(_)) => return None,
-        Some(Refused(advice)) => advice,
-        None if rest.split('-').any(|word| PROMISES.contains(&word)) => {
-            "Leave it out, if its effect is not needed. Nothing was done."
-        }
-        None => return None,
-    };
-    Some(error::header_not_implemented(text, advice))
+    let is_refused =
+        meaning(text).is_none() && rest.split('-').any(|word| PROMISES.contains(&word));
+    let advice = "Leave it out, if its effect is not needed. Nothing was done.";
+    is_refused.then(|| error::header_not_implemented(text, advice))
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// True for a header with a decision: it is handled, harmless or refused.
+    /// True for a header with a decision: it is handled or harmless.
     pub(in super::super) fn is_decided(name: &str) -> bool {
         match name {
             // Headers of HTTP that operations of S3 read.
@@ -267,9 +255,6 @@ pub(super) mod tests {
     #[test]
     fn promises_that_cannot_be_kept_are_refused_by_name() {
         for name in [
-            "x-amz-object-lock-event-hold",
-            "x-amz-object-lock-event-hold-duration-days",
-            "x-amz-object-lock-event-hold-duration-years",
             "x-amz-object-lock-something-new",
             "x-amz-legal-hold",
             "x-amz-retention-mode",

@@ -344,10 +344,10 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use liteio_kv::Ahead;
 pub use meta::{
-    BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind,
-    EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
-    NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
-    OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
+    BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventHold,
+    EventHoldChange, EventKind, EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter,
+    LifecycleRule, NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications,
+    ObjectLock, OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
     ReplicationStatus, ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest,
     RestoreState, Resync, Retention, RetentionMode, RetentionPeriod, RetrievalTier, ScrubState,
     Settings, Subject, Transition, Usage, Versioning, is_archive_class,

@@ -205,7 +205,8 @@ fn version(kind: EventKind) -> &'static str {
         | EventKind::ExpiredMarker
         | EventKind::TaggingPut
         | EventKind::TaggingDelete
-        | EventKind::AclPut => "2.3",
+        | EventKind::AclPut
+        | EventKind::RetentionPut => "2.3",
         _ => "2.1",
     }
 }

@@ -6,8 +6,8 @@ use liteio_access::object_ownership;
 use liteio_policy::acl::{Acl, Grantee, decode};
 use liteio_s3::bucket_inventory::checksum_name;
 use liteio_store::{
-    Bucket, ETag, EncryptionScheme, LegalHold, ListedObject, ObjectVersion, RetentionMode, Subject,
-    VersionId,
+    Bucket, ETag, EncryptionScheme, EventHold, LegalHold, ListedObject, ObjectVersion,
+    RetentionMode, Subject, VersionId,
 };
 use serde_json::{Value, json};
 
@@ -39,6 +39,7 @@ pub(super) enum Column {
     RetainUntilDate,
     LockMode,
     LegalHoldStatus,
+    EventHoldStatus,
     AccessTier,
     BucketKeyStatus,
     ChecksumAlgorithm,
@@ -59,7 +60,7 @@ pub(super) enum Cell {
 }
 
 /// The columns, in their order: name in CSV and in a configuration, name in Parquet, type.
-const COLUMNS: [(Column, &str, &str, Kind); 21] = [
+const COLUMNS: [(Column, &str, &str, Kind); 22] = [
     (Column::Bucket, "Bucket", "bucket", Kind::Text),
     (Column::Key, "Key", "key", Kind::Text),
     (Column::VersionId, "VersionId", "version_id", Kind::Text),
@@ -83,6 +84,12 @@ const COLUMNS: [(Column, &str, &str, Kind); 21] = [
         Column::LegalHoldStatus,
         "ObjectLockLegalHoldStatus",
         "object_lock_legal_hold_status",
+        Kind::Text,
+    ),
+    (
+        Column::EventHoldStatus,
+        "ObjectLockEventHoldStatus",
+        "object_lock_event_hold_status",
         Kind::Text,
     ),
     (
@@ -147,6 +154,7 @@ impl Column {
                 | Column::RetainUntilDate
                 | Column::LockMode
                 | Column::LegalHoldStatus
+                | Column::EventHoldStatus
                 | Column::BucketKeyStatus
                 | Column::AccessControlList
                 | Column::ReplicationStatus
@@ -171,6 +179,8 @@ pub(super) struct Row<'s> {
     pub(super) object: Option<&'s ObjectVersion>,
     /// The length of a day of the lifecycle, in milliseconds.
     pub(super) day_ms: u64,
+    /// The time of the row, in milliseconds since 1970: an event hold moves the end of a retention.
+    pub(super) now_ms: u64,
 }
 
 impl Row<'_> {
@@ -223,12 +233,18 @@ impl Row<'_> {
                 _ => text("DISABLED"),
             },
             Column::RetainUntilDate => {
-                object.lock.retention.map_or(Cell::Null, |it| Cell::Time(number(it.until_ms)))
+                let retention = object.lock.retention_at(self.now_ms);
+                retention.map_or(Cell::Null, |it| Cell::Time(number(it.until_ms)))
             }
             Column::LockMode => match object.lock.retention.map(|it| it.mode) {
                 None => Cell::Null,
                 Some(RetentionMode::Governance) => text("GOVERNANCE"),
                 Some(RetentionMode::Compliance) => text("COMPLIANCE"),
+            },
+            Column::EventHoldStatus => match object.lock.event_hold {
+                EventHold::On(_) => text("ON"),
+                EventHold::Off => text("OFF"),
+                EventHold::Never => Cell::Null,
             },
             Column::LegalHoldStatus => match object.lock.legal_hold {
                 LegalHold::On => text("ON"),

@@ -158,6 +158,7 @@ impl Run {
             is_delete_marker,
             object: object.as_ref(),
             day_ms: store.lifecycle_day_ms(),
+            now_ms: store.now_ms(),
         };
         let cells: Vec<_> = self.columns.iter().map(|column| row.cell(*column)).collect();
         if self.file.is_none() {

@@ -212,9 +212,9 @@ async fn errors_of_objects_name_what_was_asked_for() {
                 row(
                     "PUT /mine/k",
                     (501, "NotImplemented"),
-                    &[("Header", "x-amz-object-lock-event-hold")],
+                    &[("Header", "x-amz-object-lock-of-tomorrow")],
                 )
-                .with("x-amz-object-lock-event-hold", "ON"),
+                .with("x-amz-object-lock-of-tomorrow", "ON"),
                 row(
                     "DELETE /mine/digits?acl",
                     (405, "MethodNotAllowed"),

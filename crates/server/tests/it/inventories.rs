@@ -12,7 +12,7 @@ use crate::harness::{self, ACCOUNTS, BOB, RawRequest, TestServer};
 use crate::parquet_reader::{self, Cell};
 use crate::test_api::told;
 
-const ALL_FIELDS: [&str; 16] = [
+const ALL_FIELDS: [&str; 17] = [
     "Size",
     "LastModifiedDate",
     "StorageClass",
@@ -23,6 +23,7 @@ const ALL_FIELDS: [&str; 16] = [
     "ObjectLockRetainUntilDate",
     "ObjectLockMode",
     "ObjectLockLegalHoldStatus",
+    "ObjectLockEventHoldStatus",
     "IntelligentTieringAccessTier",
     "BucketKeyStatus",
     "ChecksumAlgorithm",

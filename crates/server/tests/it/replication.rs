@@ -132,6 +132,9 @@ impl Site {
             "x-amz-object-lock-mode",
             "x-amz-object-lock-retain-until-date",
             "x-amz-object-lock-legal-hold",
+            "x-amz-object-lock-event-hold",
+            "x-amz-object-lock-event-hold-duration-days",
+            "x-amz-object-lock-event-hold-duration-years",
         ] {
             shown.push_str(&format!(" {name}={}", got.header(name).unwrap_or_default()));
         }
@@ -251,6 +254,52 @@ async fn versions_markers_tags_locks_and_parts_arrive_as_they_are() {
     let all = equal((&source, "photos"), (&copy, "copies")).await;
     assert_eq!(all.len(), 7, "{all:#?}");
     until_status(&source, "/photos/a", "COMPLETED").await;
+}
+
+#[tokio::test]
+async fn event_holds_arrive_and_so_does_their_release() {
+    let (source, copy) = pair().await;
+    // An end behind that of the hold stays where it is, so that both can be compared.
+    let far = "2999-01-01T00:00:00Z";
+    for (key, mode) in [("/photos/a", "GOVERNANCE"), ("/photos/b", "COMPLIANCE")] {
+        let held = source.request("PUT", key).body("held").headers(&[
+            ("x-amz-object-lock-mode", mode),
+            ("x-amz-object-lock-retain-until-date", far),
+            ("x-amz-object-lock-event-hold", "ON"),
+            ("x-amz-object-lock-event-hold-duration-days", "2"),
+        ]);
+        held.send().await.expect_status(200);
+    }
+    let follows = source.request("PUT", "/photos/follows").body("held").headers(&[
+        ("x-amz-object-lock-mode", "GOVERNANCE"),
+        ("x-amz-object-lock-event-hold", "ON"),
+        ("x-amz-object-lock-event-hold-duration-years", "1"),
+    ]);
+    follows.send().await.expect_status(200);
+    until_status(&source, "/photos/follows", "COMPLETED").await;
+    until_status(&source, "/photos/a", "COMPLETED").await;
+    until_status(&source, "/photos/b", "COMPLETED").await;
+    let head = copy.request("HEAD", "/copies/follows").send().await.expect_status(200);
+    assert_eq!(head.header("x-amz-object-lock-event-hold"), Some("ON"));
+    assert_eq!(head.header("x-amz-object-lock-event-hold-duration-years"), Some("1"));
+    assert_eq!(head.header("x-amz-object-lock-mode"), Some("GOVERNANCE"));
+    let version = head.header("x-amz-version-id").expect("an id").to_owned();
+    let path = format!("/copies/follows?versionId={version}");
+    copy.delete(&path).await.expect_error(403, "AccessDenied");
+
+    let release = |mode: &str| {
+        format!("<Retention><Mode>{mode}</Mode><EventHold>OFF</EventHold></Retention>")
+    };
+    for (key, mode) in [
+        ("/photos/a", "GOVERNANCE"),
+        ("/photos/b", "COMPLIANCE"),
+        ("/photos/follows", "GOVERNANCE"),
+    ] {
+        source.put(&format!("{key}?retention"), release(mode)).await.expect_status(200);
+    }
+    let all = equal((&source, "photos"), (&copy, "copies")).await;
+    let released = all.values().filter(|it| it.contains("x-amz-object-lock-event-hold=OFF"));
+    assert_eq!(released.count(), 3, "{all:#?}");
 }
 
 #[tokio::test]

@@ -10,9 +10,7 @@ async fn unknown_promises_are_refused_by_name_and_nothing_is_written() {
     server.bucket("mine").await;
     server.put("/mine/source", "x").await.expect_status(200);
     let names = [
-        "x-amz-object-lock-event-hold",
-        "x-amz-object-lock-event-hold-duration-days",
-        "x-amz-object-lock-event-hold-duration-years",
+        "x-amz-object-lock-event-hold-of-tomorrow",
         "x-amz-object-lock-of-tomorrow",
         "x-amz-server-side-encryption-of-tomorrow",
         "x-amz-if-match-colour",

@@ -76,7 +76,7 @@ impl Store {
                 record.object_lock = true;
                 Ok(())
             })?;
-            let document = default_retention.as_ref().map(document::encode_setting);
+            let document = default_retention.as_ref().map(DefaultRetention::encode);
             document::replace(write, bucket.id, document::OBJECT_LOCK, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
         })
@@ -91,16 +91,33 @@ impl Store {
         self.set_document(bucket, document::LIFECYCLE, document)
     }
 
-    /// Sets the default encryption of new objects; `None` for no encryption.
+    /// Sets the default encryption of new objects, `None` for no encryption; and whether those with
+    /// keys of customers (SSE-C) are refused, `None` for nothing that a client gets back.
     ///
     /// Fails with [`StoreError::NoSuchBucket`].
     pub fn set_default_encryption(
         &self,
         bucket: &Arc<Bucket>,
         encryption: Option<DefaultEncryption>,
+        blocks_customer_keys: Option<bool>,
     ) -> Pending<()> {
-        let document = encryption.as_ref().map(document::encode_setting);
-        self.set_document(bucket, document::ENCRYPTION, document)
+        let bucket = Arc::clone(bucket);
+        let default = encryption.as_ref().map(document::encode_setting);
+        let blocked = blocks_customer_keys.as_ref().map(document::encode_setting);
+        let frees = default.is_none() && blocked.is_none();
+        let set = move |write: &mut Transaction<'_>, shared: &Arc<Shared>| {
+            let forget = change(write, shared, &bucket, |_| Ok(()))?;
+            let settings =
+                [(document::ENCRYPTION, &default), (document::BLOCKED_ENCRYPTION, &blocked)];
+            for (number, setting) in settings {
+                document::replace(write, bucket.id, number, setting.as_deref())?;
+            }
+            Ok(Committed::with_guard((), forget))
+        };
+        match frees {
+            true => self.update_freeing(set),
+            false => self.update(set),
+        }
     }
 
     /// Sets the quota of a bucket, or removes it. Objects that are there stay, whatever their size.

@@ -78,6 +78,9 @@ pub(crate) const NOTIFICATION: u8 = 10;
 pub(crate) const REPLICATION: u8 = 21;
 /// Number of the quota. A program that does not know it refuses the bucket, which it would let grow.
 pub(crate) const QUOTA: u8 = 22;
+/// Number of the blocked types of encryption. A program that does not know it refuses the bucket,
+/// where it would take what is blocked.
+pub(crate) const BLOCKED_ENCRYPTION: u8 = 23;
 
 /// The document of the kind with this number, if the bucket has one.
 pub(crate) fn read(

@@ -65,6 +65,8 @@ kinds! {
     RestoreCompleted = "ObjectRestore:Completed",
     /// A restored copy has expired.
     RestoreDelete = "ObjectRestore:Delete",
+    /// A retention was put, or an event hold set or released.
+    RetentionPut = "ObjectRetention:Put",
 }
 
 impl EventKind {

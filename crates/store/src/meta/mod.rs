@@ -44,7 +44,8 @@ pub use lifecycle::{
     NoncurrentTransition, Subject, Transition,
 };
 pub use lock::{
-    DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,
+    DefaultRetention, EventHold, EventHoldChange, LegalHold, ObjectLock, Retention, RetentionMode,
+    RetentionPeriod,
 };
 pub use notification::{NotificationRule, Notifications};
 pub use queue::QueueState;

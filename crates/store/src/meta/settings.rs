@@ -31,6 +31,9 @@ pub struct Settings {
     pub lifecycle: Option<Arc<Lifecycle>>,
     /// Encryption of new objects that name none.
     pub default_encryption: Option<DefaultEncryption>,
+    /// `true` if new objects with keys of customers (SSE-C) are refused; `None` if nobody said so
+    /// or said that they are not.
+    pub blocks_customer_keys: Option<bool>,
     /// Event notifications.
     pub notifications: Option<Arc<Notifications>>,
     /// Replication rules.
@@ -118,7 +121,7 @@ impl Settings {
         self.bytes += document.len();
         match (number, DocumentKind::of_number(number)) {
             (document::OBJECT_LOCK, _) => {
-                self.default_retention = Some(document::decode_setting(document)?);
+                self.default_retention = Some(DefaultRetention::decode(document)?);
             }
             (document::LIFECYCLE, _) => {
                 self.lifecycle = Some(Arc::new(Lifecycle::decode(document)?));
@@ -135,10 +138,13 @@ impl Settings {
             (document::ENCRYPTION, _) => {
                 self.default_encryption = Some(document::decode_setting(document)?);
             }
+            (document::BLOCKED_ENCRYPTION, _) => {
+                self.blocks_customer_keys = Some(document::decode_setting(document)?);
+            }
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());
             }
-            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 22 }),
+            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 23 }),
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::{LegalHold, ObjectLock, RestoreRequest, Retention, space};
+use crate::meta::{EventHoldChange, LegalHold, ObjectLock, RestoreRequest, Retention, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeSender};
@@ -32,6 +32,13 @@ pub enum VersionChange {
     Retention {
         /// The new retention.
         retention: Option<Retention>,
+        /// Allow weakening a governance retention that has not ended.
+        bypasses_governance: bool,
+    },
+    /// An event hold that is set, changed or released.
+    EventHold {
+        /// The change.
+        change: EventHoldChange,
         /// Allow weakening a governance retention that has not ended.
         bypasses_governance: bool,
     },
@@ -90,7 +97,8 @@ impl VersionChange {
             // A list that stays the same is no event.
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
-            Self::Retention { .. } | Self::LegalHold(_) | Self::Restore(_) => None,
+            Self::Retention { .. } | Self::EventHold { .. } => Some(EventKind::RetentionPut),
+            Self::LegalHold(_) | Self::Restore(_) => None,
             Self::IfSeen(_, change) | Self::Replicated { change, .. } => change.event(),
         }
     }
@@ -222,9 +230,10 @@ fn apply(
             };
         }
         VersionChange::Retention { retention, bypasses_governance } => {
-            let old = old_lock()?;
-            old.check_weakening(*retention, now_ms, *bypasses_governance)?;
-            ObjectLock { retention: *retention, ..old }
+            old_lock()?.with_retention(*retention, now_ms, *bypasses_governance)?
+        }
+        VersionChange::EventHold { change, bypasses_governance } => {
+            old_lock()?.with_event_hold(*change, now_ms, *bypasses_governance)?
         }
         VersionChange::LegalHold(legal_hold) => {
             let legal_hold = if *legal_hold { LegalHold::On } else { LegalHold::Off };

@@ -397,9 +397,11 @@ impl<'a> Slot<'a> {
                 false => Ok(ObjectLock::default()),
             };
         }
-        let default = self.bucket.settings.default_retention;
-        let retention = lock.retention.or(default.map(|default| default.from(now_ms)));
-        Ok(ObjectLock { retention, ..lock })
+        let has_own = lock.retention_at(now_ms).is_some();
+        Ok(match self.bucket.settings.default_retention.filter(|_| !has_own) {
+            Some(default) => default.from(now_ms, lock.legal_hold),
+            None => lock.written_at(now_ms),
+        })
     }
 
     /// The data key of `content`, wrapped for the version `stamp`.

@@ -152,7 +152,9 @@ pub(super) fn queue_change(
 fn time_of<'a>(state: &'a mut VersionReplication, change: &VersionChange) -> Option<&'a mut u64> {
     match change {
         VersionChange::Tags(_) | VersionChange::NoTags => Some(&mut state.changes.tags_ms),
-        VersionChange::Retention { .. } => Some(&mut state.changes.retention_ms),
+        VersionChange::Retention { .. } | VersionChange::EventHold { .. } => {
+            Some(&mut state.changes.retention_ms)
+        }
         VersionChange::LegalHold(_) => Some(&mut state.changes.legal_hold_ms),
         // A restore is of one store: the copy has its own.
         VersionChange::Acl { .. } | VersionChange::Restore(_) => None,
@@ -191,6 +193,11 @@ fn is_greater(record: &ObjectRecord, change: &VersionChange) -> Result<bool, Sto
         VersionChange::Retention { retention, .. } => {
             let until = |retention: &Option<crate::Retention>| retention.map(|it| it.until_ms);
             until(retention) > until(&lock.retention)
+        }
+        VersionChange::EventHold { change, .. } => {
+            let has_hold = matches!(lock.event_hold, crate::EventHold::On(_));
+            let has = (has_hold, lock.retention.map(|it| it.until_ms));
+            (change.duration.is_some(), change.until_ms) > has
         }
         VersionChange::LegalHold(on) => *on && lock.legal_hold != crate::LegalHold::On,
         VersionChange::IfSeen(_, change) | VersionChange::Replicated { change, .. } => {

@@ -38,7 +38,7 @@ fn a_full_disk_refuses_writes_keeps_the_rest_and_returns_by_itself() {
     delete(&store, "small");
     let settings = bucket(&store, "bucket");
     store.set_lifecycle(&settings, None).wait().expect("deleted");
-    store.set_default_encryption(&settings, None).wait().expect("deleted");
+    store.set_default_encryption(&settings, None, None).wait().expect("deleted");
 
     disk.set_capacity(1 << 40);
     for length in [10, 100_000] {

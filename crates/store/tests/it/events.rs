@@ -7,9 +7,10 @@ use std::task::{Context, Poll, Waker};
 
 use liteio_disk::SimulatedDisk;
 use liteio_store::{
-    Cause, CopyOptions, DeleteTarget, EtagCondition, Event, EventObserver, Expiration, Lifecycle,
-    LifecycleRule, ManualClock, NotificationRule, Notifications, ObjectId, PutOptions, Requester,
-    Store, StoreConfig, UploadOptions, VersionChange, Versioning, WriteConditions,
+    Cause, CopyOptions, DeleteTarget, EtagCondition, Event, EventHoldChange, EventObserver,
+    Expiration, Lifecycle, LifecycleRule, ManualClock, NotificationRule, Notifications, ObjectId,
+    PutOptions, Requester, Retention, RetentionMode, RetentionPeriod, Store, StoreConfig,
+    UploadOptions, VersionChange, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -39,6 +40,7 @@ fn everything(store: &Store) {
         "ObjectRemoved:*",
         "ObjectTagging:*",
         "ObjectAcl:Put",
+        "ObjectRetention:Put",
         "LifecycleExpiration:*",
     ];
     notify(store, vec![rule(&families, "")]);
@@ -346,4 +348,29 @@ fn an_observer_is_told_what_has_happened_before_the_answer_and_costs_no_write() 
     put(&store, "c", b"1");
     assert_eq!(take(&store), ["TestEvent ", "ObjectCreated:Put c"]);
     assert_eq!(kept.0.lock().expect("no panic").len(), 4);
+}
+
+#[test]
+fn retentions_and_event_holds_are_told_and_legal_holds_are_not() {
+    on_every_backend(|store| {
+        everything(store);
+        store.set_versioning(&bucket(store, "bucket"), Versioning::Enabled).wait().expect("set");
+        store.set_object_lock(&bucket(store, "bucket"), None).wait().expect("set");
+        put(store, "a", b"1");
+        take(store);
+        let mode = RetentionMode::Governance;
+        let hold = |duration| VersionChange::EventHold {
+            change: EventHoldChange { mode, duration, until_ms: None },
+            bypasses_governance: false,
+        };
+        let retention = Some(Retention { mode, until_ms: u64::MAX / 2 });
+        let retention = VersionChange::Retention { retention, bypasses_governance: false };
+        let on = hold(Some(RetentionPeriod::Days(1)));
+        for change in [on, hold(None), retention, VersionChange::LegalHold(true)] {
+            let here = bucket(store, "bucket");
+            let changed = store.change_object(&here, key("a"), None, change, Cause::Unknown);
+            changed.wait().expect("changed");
+        }
+        assert_eq!(take(store), ["ObjectRetention:Put a"; 3]);
+    });
 }

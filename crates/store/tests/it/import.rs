@@ -67,6 +67,7 @@ fn versions_keep_their_order_their_times_and_null() {
         let lock = ObjectLock {
             retention: Some(Retention { mode: RetentionMode::Governance, until_ms: 1 }),
             legal_hold: LegalHold::On,
+            ..ObjectLock::default()
         };
         let locked = whole(store, b"x").map(|object| ImportedObject { lock, ..object });
         let refused = import(store, 1, false, locked);

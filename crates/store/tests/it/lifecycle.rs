@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    Cause, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, ListUploadsQuery,
-    ListVersionsQuery, ManualClock, NewBucket, NoncurrentExpiration, ObjectLock, PutOptions,
-    Retention, RetentionMode, Store, StoreConfig, VersionChange, VersionEntry, Versioning,
+    Cause, EventHoldChange, Expiration, Lifecycle, LifecycleFilter, LifecycleRule,
+    ListUploadsQuery, ListVersionsQuery, ManualClock, NewBucket, NoncurrentExpiration, ObjectLock,
+    PutOptions, Retention, RetentionMode, RetentionPeriod, Store, StoreConfig, VersionChange,
+    VersionEntry, Versioning,
 };
 
 use crate::harness::*;
@@ -175,6 +176,23 @@ fn locked_versions_stay_until_their_lock_ends() {
     store.set_lifecycle(&locked, Some(lifecycle)).wait().expect("set");
     assert_eq!([1, 2, 4].map(|day| run_on_day(&store, &clock, day)), [0, 0, 0]);
     assert_eq!(run_on_day(&store, &clock, 6), 1);
+    // An event hold, too, until its duration behind the release.
+    let (mode, duration) = (RetentionMode::Governance, Some(RetentionPeriod::Days(2)));
+    let change = |duration| {
+        let change = EventHoldChange { mode, duration, until_ms: None };
+        let change = VersionChange::EventHold { change, bypasses_governance: false };
+        store.change_object(&locked, key("a"), None, change, Cause::Unknown).wait()
+    };
+    change(duration).expect("held");
+    let body = stage(&store, b"3").expect("staged");
+    let held = change(duration).expect("held").version_id;
+    store.put_object(&locked, key("a"), body, PutOptions::default()).wait().expect("put");
+    assert_eq!([8, 20].map(|day| run_on_day(&store, &clock, day)), [0, 0]);
+    let change = EventHoldChange { mode, duration: None, until_ms: None };
+    let change = VersionChange::EventHold { change, bypasses_governance: false };
+    let released = store.change_object(&locked, key("a"), Some(held), change, Cause::Unknown);
+    released.wait().expect("released");
+    assert_eq!([21, 23].map(|day| run_on_day(&store, &clock, day)), [0, 1]);
 }
 
 #[test]

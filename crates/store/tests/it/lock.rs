@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    Cause, CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, LegalHold, ManualClock,
-    NewBucket, ObjectId, ObjectLock, ObjectVersion, PutOptions, Retention, RetentionMode,
-    RetentionPeriod, Store, StoreConfig, StoreError, UploadOptions, VersionChange, VersionId,
-    Versioning,
+    Cause, CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, EventHold, EventHoldChange,
+    ManualClock, NewBucket, ObjectId, ObjectLock, ObjectVersion, PutOptions, Retention,
+    RetentionMode, RetentionPeriod, Store, StoreConfig, StoreError, UploadOptions, VersionChange,
+    VersionId, Versioning,
 };
 
 use crate::harness::*;
@@ -26,7 +26,7 @@ fn open() -> (Store, Arc<ManualClock>) {
 
 fn retained(mode: RetentionMode, days: u64) -> ObjectLock {
     let until_ms = NOW_MS + days * DAY_MS;
-    ObjectLock { retention: Some(Retention { mode, until_ms }), legal_hold: LegalHold::Never }
+    ObjectLock { retention: Some(Retention { mode, until_ms }), ..ObjectLock::default() }
 }
 
 fn put_locked(store: &Store, object: &str, lock: ObjectLock) -> ObjectVersion {
@@ -67,6 +67,112 @@ fn a_locked_version_stays_until_its_retention_ends() {
     }
 }
 
+fn held(mode: RetentionMode, days: u32) -> ObjectLock {
+    let retention = Some(Retention { mode, until_ms: 0 });
+    let event_hold = EventHold::On(RetentionPeriod::Days(days));
+    ObjectLock { retention, event_hold, ..ObjectLock::default() }
+}
+
+fn event_hold(mode: RetentionMode, days: Option<u32>, bypasses_governance: bool) -> VersionChange {
+    let duration = days.map(RetentionPeriod::Days);
+    let change = EventHoldChange { mode, duration, until_ms: None };
+    VersionChange::EventHold { change, bypasses_governance }
+}
+
+#[test]
+fn a_held_version_stays_until_its_duration_behind_the_release_has_passed() {
+    for (mode, may_bypass) in
+        [(RetentionMode::Governance, true), (RetentionMode::Compliance, false)]
+    {
+        let (store, clock) = open();
+        let object = put_locked(&store, "a", held(mode, 3));
+        let (version, written_ms) = (object.version_id, NOW_MS + 3 * DAY_MS);
+        assert_eq!(object.lock.retention, Some(Retention { mode, until_ms: written_ms }));
+        put(&store, "a", b"newer");
+        // Years later it is held as on the first day.
+        clock.set_ms(NOW_MS + 5_000 * DAY_MS);
+        let refused = delete_version(&store, version, false);
+        assert!(matches!(refused, Err(StoreError::ObjectLocked)), "{refused:?}");
+        if !may_bypass {
+            let refused = delete_version(&store, version, true);
+            assert!(matches!(refused, Err(StoreError::ObjectLocked)), "{refused:?}");
+            let ended = VersionChange::Retention { retention: None, bypasses_governance: true };
+            let refused = change(&store, Some(version), ended);
+            assert!(matches!(refused, Err(StoreError::ObjectLocked)), "{refused:?}");
+        }
+        let released = change(&store, Some(version), event_hold(mode, None, false));
+        let lock = released.expect("released").lock;
+        let until_ms = NOW_MS + 5_003 * DAY_MS;
+        assert_eq!(lock.retention, Some(Retention { mode, until_ms }));
+        assert_eq!(lock.event_hold, EventHold::Off);
+        clock.set_ms(until_ms - 1);
+        let refused = delete_version(&store, version, false);
+        assert!(matches!(refused, Err(StoreError::ObjectLocked)), "{refused:?}");
+        clock.set_ms(until_ms);
+        delete_version(&store, version, false).expect("it has ended");
+        // Who may bypass a governance retention needs no release.
+        if may_bypass {
+            let version = put_locked(&store, "a", held(mode, 3)).version_id;
+            delete_version(&store, version, true).expect("bypassed");
+        }
+    }
+}
+
+#[test]
+fn a_held_version_null_is_not_replaced_and_a_hold_can_be_set_later() {
+    let (store, clock) = open();
+    let version = put(&store, "a", b"body").version_id;
+    let none = change(&store, None, event_hold(RetentionMode::Compliance, None, false));
+    assert!(matches!(none, Err(StoreError::InvalidRequest { .. })), "{none:?}");
+    let set = event_hold(RetentionMode::Compliance, Some(1), false);
+    let changed = change(&store, Some(version), set).expect("held");
+    assert_eq!(changed.lock.event_hold, EventHold::On(RetentionPeriod::Days(1)));
+    clock.set_ms(NOW_MS + 9 * DAY_MS);
+    let (targets, bucket) =
+        ([DeleteTarget::new(key("a"), Some(version))], bucket(&store, "bucket"));
+    let outcomes = store.delete_objects(&bucket, targets.to_vec()).wait().expect("answers");
+    assert!(matches!(outcomes[0], Err(StoreError::ObjectLocked)), "{outcomes:?}");
+    assert_eq!(get(&store, "a"), b"body");
+}
+
+#[test]
+fn a_bucket_holds_its_new_versions_by_default() {
+    let (store, clock) = open();
+    let mode = RetentionMode::Compliance;
+    let (days, hold) = (RetentionPeriod::Days, EventHold::On);
+    for (period, ends) in [(None, 2), (Some(days(5)), 5), (Some(days(1)), 2)] {
+        let default = DefaultRetention { mode, period, event_hold: Some(days(2)) };
+        store.set_object_lock(&bucket(&store, "bucket"), Some(default)).wait().expect("set");
+        let read = bucket(&store, "bucket").settings.default_retention;
+        assert_eq!(read, Some(default));
+        let until_ms = store.now_ms() + ends * DAY_MS;
+        let expected = ObjectLock {
+            retention: Some(Retention { mode, until_ms }),
+            event_hold: hold(days(2)),
+            ..ObjectLock::default()
+        };
+        assert_eq!(put(&store, "a", b"body").lock, expected);
+        let upload =
+            store.create_upload(&bucket(&store, "bucket"), key("parts"), UploadOptions::default());
+        let upload = upload.wait().expect("begun");
+        put_part(&store, "parts", &upload.id, 1, b"0123456789").expect("a part");
+        assert_eq!(complete(&store, "parts", &upload.id, &[1]).expect("complete").lock, expected);
+        // A lock of its own stands in the place of all of it.
+        let own = retained(RetentionMode::Governance, 1);
+        assert_eq!(put_locked(&store, "a", own).lock, own);
+    }
+    // The duration of an upload's hold counts from its completion.
+    let options = UploadOptions { lock: held(mode, 3), ..UploadOptions::default() };
+    let upload = store.create_upload(&bucket(&store, "bucket"), key("late"), options);
+    let upload = upload.wait().expect("begun");
+    put_part(&store, "late", &upload.id, 1, b"0123456789").expect("a part");
+    clock.set_ms(NOW_MS + 50 * DAY_MS);
+    let lock = complete(&store, "late", &upload.id, &[1]).expect("complete").lock;
+    let until_ms = NOW_MS + 53 * DAY_MS;
+    assert_eq!(lock.retention, Some(Retention { mode, until_ms }));
+    assert_eq!(lock.event_hold, hold(days(3)));
+}
+
 #[test]
 fn a_legal_hold_has_no_end_and_nobody_bypasses_it() {
     let (store, clock) = open();
@@ -103,7 +209,11 @@ fn one_locked_version_among_many_keeps_the_others_from_nothing() {
 fn versions_without_a_retention_get_the_default_of_the_bucket() {
     let (store, _) = open();
     let period = RetentionPeriod::Days(2);
-    let default = DefaultRetention { mode: RetentionMode::Governance, period };
+    let default = DefaultRetention {
+        mode: RetentionMode::Governance,
+        period: Some(period),
+        event_hold: None,
+    };
     store.set_object_lock(&bucket(&store, "bucket"), Some(default)).wait().expect("set");
     let expected = retained(RetentionMode::Governance, 2);
     assert_eq!(put(&store, "a", b"body").lock, expected);

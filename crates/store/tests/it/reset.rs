@@ -21,7 +21,11 @@ fn fill(store: &Store, name_of: &str, keys: usize) {
     let to = bucket(store, name_of);
     store.put_document(&to, DocumentKind::Cors, b"rules".to_vec()).wait().expect("set");
     let retention = Retention { mode: RetentionMode::Compliance, until_ms: NOW_MS + 86_400_000 };
-    let lock = ObjectLock { retention: Some(retention), legal_hold: LegalHold::On };
+    let lock = ObjectLock {
+        retention: Some(retention),
+        legal_hold: LegalHold::On,
+        ..ObjectLock::default()
+    };
     let put = |object: &str, bytes: usize| {
         let body = stage(store, &bytes_of(bytes)).expect("staged");
         let options = PutOptions { lock, ..PutOptions::default() };

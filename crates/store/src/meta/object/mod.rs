@@ -14,7 +14,7 @@ use super::record::{Body, Sealed};
 use super::remote::RemoteBody;
 use super::replication::VersionReplication;
 use super::restore::Restore;
-use super::{ObjectLock, ObjectMetadata, Owner, record};
+use super::{EventHold, LegalHold, ObjectLock, ObjectMetadata, Owner, Retention, record};
 use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
 use crate::error::{DeleteMarker, StoreError};
@@ -82,7 +82,7 @@ const REPLICATION: u8 = 6;
 const RESTORE: u8 = 7;
 /// Number from which extensions must be known.
 const REQUIRED: u8 = 128;
-/// The [`ObjectLock`] of a locked version.
+/// The retention and the legal hold of a locked version.
 const LOCK: u8 = 128;
 /// The encryption: an [`EncryptionRecord`] of an object or upload, the salt of the key of a part.
 const ENCRYPTION: u8 = 129;
@@ -97,6 +97,9 @@ const CONTENT_TAG: u8 = 131;
 const REMOTE: u8 = 132;
 /// The offset of a part's bytes in the [`RemoteBody`] of its object. Its record has no bytes.
 const REMOTE_OFFSET: u8 = 133;
+/// The [`EventHold`] of a version that has or had one. A program that does not know it would take
+/// the end of the retention for fixed, and delete what is held.
+const EVENT_HOLD: u8 = 134;
 
 /// The rename by which an object got its key, so that a repetition is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,12 +182,20 @@ impl Extensions {
 
     /// The lock of the version.
     pub(crate) fn lock(&self) -> Result<ObjectLock, StoreError> {
-        Ok(self.get(LOCK)?.unwrap_or_default())
+        let locked: Option<(Option<Retention>, LegalHold)> = self.get(LOCK)?;
+        let (retention, legal_hold) = locked.unwrap_or_default();
+        let event_hold = self.get(EVENT_HOLD)?.unwrap_or_default();
+        Ok(ObjectLock { retention, legal_hold, event_hold })
     }
 
     /// The same with another lock.
     pub(crate) fn with_lock(self, lock: ObjectLock) -> Self {
-        self.with(LOCK, (!lock.is_none()).then_some(&lock))
+        let ObjectLock { retention, legal_hold, event_hold } = lock;
+        let locked = (retention, legal_hold);
+        let is_locked = locked != <(Option<Retention>, LegalHold)>::default();
+        let is_held = event_hold != EventHold::Never;
+        self.with(LOCK, is_locked.then_some(&locked))
+            .with(EVENT_HOLD, is_held.then_some(&event_hold))
     }
 
     /// The access control list, unless it is the default.
@@ -232,7 +243,10 @@ impl Extensions {
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let is_known = |number: u8| {
             number < REQUIRED
-                || matches!(number, LOCK | ENCRYPTION | ACL | CONTENT_TAG | REMOTE | REMOTE_OFFSET)
+                || matches!(
+                    number,
+                    LOCK | ENCRYPTION | ACL | CONTENT_TAG | REMOTE | REMOTE_OFFSET | EVENT_HOLD
+                )
         };
         match self.0.iter().any(|(number, _)| !is_known(*number)) {
             true => {
@@ -475,7 +489,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_lock_is_an_extension_that_is_left_out_where_there_is_none() {
-        let lock = ObjectLock { retention: None, legal_hold: crate::meta::LegalHold::On };
+        let lock = ObjectLock { legal_hold: LegalHold::On, ..ObjectLock::default() };
         let locked = Extensions::default().with_lock(lock);
         let encoded = ObjectRecord { extensions: locked, ..sample() }.encode(PLACE);
         let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes");
@@ -483,6 +497,34 @@ pub(crate) mod tests {
         let unlocked = decoded.extensions.with_lock(ObjectLock::default());
         assert_eq!(unlocked, Extensions::default());
         assert!(unlocked.lock().expect("none").is_none());
+    }
+
+    #[test]
+    fn a_legal_hold_is_stored_as_the_bool_that_it_was() {
+        for (legal_hold, was) in [(LegalHold::Off, 2_u8), (LegalHold::On, 1)] {
+            let lock = ObjectLock { legal_hold, ..ObjectLock::default() };
+            let stored = Extensions::default().with_lock(lock);
+            let bytes = record::append(&(None::<Retention>, was), vec![]);
+            assert_eq!(stored, Extensions(vec![(LOCK, bytes)]));
+            assert_eq!(stored.lock().expect("own bytes"), lock);
+        }
+    }
+
+    #[test]
+    fn an_event_hold_is_an_extension_that_older_programs_refuse() {
+        const { assert!(EVENT_HOLD >= REQUIRED) };
+        let period = crate::meta::RetentionPeriod::Days(7);
+        let mode = crate::meta::RetentionMode::Compliance;
+        for event_hold in [EventHold::On(period), EventHold::Off] {
+            let retention = Some(Retention { mode, until_ms: 5 });
+            let lock = ObjectLock { retention, event_hold, ..ObjectLock::default() };
+            let extensions = Extensions::default().with_lock(lock);
+            let encoded = ObjectRecord { extensions, ..sample() }.encode(PLACE);
+            let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes").extensions;
+            assert_eq!(decoded.lock().expect("own bytes"), lock);
+            assert!(decoded.0.iter().any(|(number, _)| *number == EVENT_HOLD));
+            assert_eq!(decoded.with_lock(ObjectLock::default()), Extensions::default());
+        }
     }
 
     #[test]
