@@ -9,15 +9,18 @@ pub(super) const X_AMZ_DATE: &str = "x-amz-date";
 pub(super) const X_AMZ_CONTENT_SHA256: &str = "x-amz-content-sha256";
 pub(super) const X_AMZ_DECODED_CONTENT_LENGTH: &str = "x-amz-decoded-content-length";
 pub(super) const X_AMZ_SECURITY_TOKEN: &str = "x-amz-security-token";
+/// The name of the token header in requests for a directory bucket.
+pub(super) const X_AMZ_S3SESSION_TOKEN: &str = "x-amz-s3session-token";
 pub(super) const X_AMZ_TRAILER: &str = "x-amz-trailer";
 
 /// Headers that are removed before the request is passed on.
-const STRIPPED: [&str; 6] = [
+const STRIPPED: [&str; 7] = [
     "authorization",
     X_AMZ_DATE,
     X_AMZ_CONTENT_SHA256,
     X_AMZ_DECODED_CONTENT_LENGTH,
     X_AMZ_SECURITY_TOKEN,
+    X_AMZ_S3SESSION_TOKEN,
     X_AMZ_TRAILER,
 ];
 
@@ -53,7 +56,9 @@ impl<'a> SecurityHeaders<'a> {
                 X_AMZ_DECODED_CONTENT_LENGTH => {
                     once(&mut found.decoded_content_length, name, value)?;
                 }
-                X_AMZ_SECURITY_TOKEN => once(&mut found.security_token, name, value)?,
+                X_AMZ_SECURITY_TOKEN | X_AMZ_S3SESSION_TOKEN => {
+                    once(&mut found.security_token, name, value)?;
+                }
                 "host" if found.has_host => return Err(repeated(name)),
                 "host" => found.has_host = true,
                 _ => {}

@@ -353,8 +353,8 @@ impl Authenticator {
             // For these services only POST has a body, and only the body of a POST is charged to
             // the budget as a whole. No other body is collected before its signature is verified.
             (None, Service::S3Vectors | Service::Sts | Service::Iam) => EMPTY_SHA256_TEXT,
-            (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
-            (None, Service::S3) => {
+            (None, Service::S3 | Service::S3Express) if presigned.is_some() => UNSIGNED_PAYLOAD,
+            (None, Service::S3 | Service::S3Express) => {
                 return Err(error::invalid_request(
                     "Missing required header for this request: x-amz-content-sha256",
                 ));

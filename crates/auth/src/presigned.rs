@@ -73,7 +73,7 @@ impl<'a> PresignedQuery<'a> {
             "SignedHeaders" => Some(&mut self.signed_headers),
             "Signature" => Some(&mut self.signature),
             "Content-Sha256" => Some(&mut self.content_sha256),
-            "Security-Token" => Some(&mut self.security_token),
+            "Security-Token" | "S3session-Token" => Some(&mut self.security_token),
             _ => None,
         }
     }
@@ -103,6 +103,7 @@ fn is_signature_parameter(name: &str) -> bool {
             | "X-Amz-Signature"
             | "X-Amz-Content-Sha256"
             | "X-Amz-Security-Token"
+            | "X-Amz-S3session-Token"
     )
 }
 

@@ -5,6 +5,9 @@
 pub enum Service {
     /// Objects and buckets.
     S3,
+    /// Objects and buckets, by clients that take a bucket for a directory bucket: the name of the
+    /// service is all that differs.
+    S3Express,
     /// Vector buckets and indexes.
     S3Vectors,
     /// The security token service.
@@ -19,6 +22,7 @@ impl Service {
     pub fn name(self) -> &'static str {
         match self {
             Service::S3 => "s3",
+            Service::S3Express => "s3express",
             Service::S3Vectors => "s3vectors",
             Service::Sts => "sts",
             Service::Iam => "iam",
@@ -39,7 +43,7 @@ impl Service {
     }
 
     pub(super) fn parse(name: &str) -> Option<Service> {
-        let all = [Service::S3, Service::S3Vectors, Service::Sts, Service::Iam];
+        let all = [Service::S3, Service::S3Express, Service::S3Vectors, Service::Sts, Service::Iam];
         all.into_iter().find(|service| service.name() == name)
     }
 

@@ -167,7 +167,7 @@ impl Claim<'_> {
         payload_hash: &str,
     ) -> Result<(), ApiError> {
         let path_form = match self.scope.service {
-            Service::S3 => PathForm::Once,
+            Service::S3 | Service::S3Express => PathForm::Once,
             Service::S3Vectors | Service::Sts | Service::Iam => PathForm::Twice,
         };
         let signed_headers = self.signed_headers;

@@ -82,6 +82,22 @@ impl CurrentDirectory {
         self.sessions.issue(&self.now(), session)
     }
 
+    /// Issues the keys of a session of the holder of `key` that begins now, takes at most `seconds`,
+    /// and is narrowed by `policy` unless the holder's own session is narrowed already.
+    ///
+    /// # Errors
+    /// [`StoreError`] without random bytes, or for a key whose token is not of this server.
+    pub fn narrow(
+        &self,
+        key: &AccessKey,
+        now: i64,
+        seconds: u32,
+        policy: String,
+    ) -> Result<Issued, StoreError> {
+        let session = self.sessions.narrowed(key, now, seconds, policy);
+        self.begin(session.ok_or(StoreError::NoMasterKey)?)
+    }
+
     /// Replaces the directory. Requests authenticated from now on see the new one.
     pub fn replace(&self, directory: Directory) {
         let former = std::mem::replace(&mut *self.now.write(), Arc::new(directory));

@@ -88,6 +88,8 @@ pub struct Issued {
     pub secret_key: String,
     /// The sealed session token.
     pub token: String,
+    /// The end of the session, in seconds since 1970.
+    pub expires: i64,
 }
 
 /// The reason why a token is refused.
@@ -164,6 +166,7 @@ impl Sessions {
             access_key: session.key,
             secret_key: std::mem::take(&mut session.secret.0),
             token,
+            expires: session.expires,
         })
     }
 
@@ -203,6 +206,30 @@ impl Sessions {
         let (directory, expires) = (directory.serial(), session.expires);
         opened.insert(token.to_owned(), Kept { directory, expires, key: Arc::clone(&key) });
         Ok(key)
+    }
+
+    /// A session of the holder of `key` from now on, narrowed by `policy`, for at most `seconds`; `None`
+    /// if the token of the key does not open.
+    ///
+    /// A session that is narrowed already keeps its policies instead: those of a session add up, so
+    /// another one would widen it.
+    pub(super) fn narrowed(
+        &self,
+        key: &AccessKey,
+        now: i64,
+        seconds: u32,
+        policy: String,
+    ) -> Option<Session> {
+        let mut session = match &key.token {
+            None => Session::new(&key.user.caller.user_id, now, seconds),
+            Some(token) => self.open(token)?,
+        };
+        session.expires = session.expires.min(now.saturating_add(seconds.into()));
+        session.is_of_console = false;
+        if session.policies.is_empty() && session.policy_arns.is_empty() {
+            session.policies.push(policy);
+        }
+        Some(session)
     }
 
     /// `true` for a token of this access key, expired or not, whose user is in the directory.

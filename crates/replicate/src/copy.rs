@@ -15,7 +15,7 @@ use liteio_store::{
 
 use crate::body;
 use crate::lock;
-use crate::remote::{Identity, Pairs, Remote, pair, source_headers, time, version_name};
+use crate::remote::{Identity, NAMESPACE, Pairs, Remote, pair, source_headers, time, version_name};
 
 /// Parts read at a time.
 const PARTS_AT_ONCE: usize = 1000;
@@ -436,8 +436,6 @@ impl Sent<'_> {
         }
     }
 }
-
-pub(crate) const NAMESPACE: &str = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
 fn tagging(tags: &[(String, String)]) -> String {
     let tag = |(key, value): &(String, String)| {

@@ -3,8 +3,7 @@
 use liteio_access::remote::RemoteKind;
 use liteio_store::{EventHold, ObjectLock, Retention, RetentionMode, RetentionPeriod};
 
-use crate::copy::NAMESPACE;
-use crate::remote::{Pairs, pair, time};
+use crate::remote::{NAMESPACE, Pairs, pair, time};
 
 /// The headers of the retention and the event hold.
 pub(crate) fn headers(kind: RemoteKind, lock: &ObjectLock, now_ms: u64) -> Pairs {

@@ -8,6 +8,9 @@ use liteio_client::{BucketAnswer, BucketCall, BucketClient, CallBody, CallError,
 use liteio_store::{ReplicationRow, VersionId};
 use tokio::sync::OnceCell;
 
+/// The namespace of documents, as an attribute.
+pub(crate) const NAMESPACE: &str = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
+
 /// Names and values.
 pub(crate) type Pairs = Vec<(String, String)>;
 

@@ -14,7 +14,7 @@ use super::headers::header_value;
 use super::page_token::{name_of_token, token_after};
 use super::tagging::Tagged;
 use super::xml::XmlWriter;
-use super::{Req, Resp, acl, bucket_settings, error, force_delete, ownership};
+use super::{Req, Resp, acl, bucket_settings, directory_bucket, error, force_delete, ownership};
 use liteio_access::state::App;
 use liteio_access::{Granted, GrantedAccount};
 
@@ -40,7 +40,9 @@ pub(super) async fn create_bucket(
         .map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags, Tagged::NewBucket));
     let tags = tags.transpose()?;
     let configuration = request.input.create_bucket_configuration.as_ref();
+    let is_directory = directory_bucket::check_configuration(&request.input)?;
     let region = match app.takes_any_region {
+        _ if is_directory => app.region.clone(),
         true => asked_region(configuration)?.unwrap_or(&app.region).to_owned(),
         false => check_location(&app.region, configuration).map(|()| app.region.clone())?,
     };
@@ -79,7 +81,6 @@ fn arn(name: &str) -> String {
 
 /// The requested region, for a server that accepts buckets of every region.
 fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<Option<&str>> {
-    refuse_directory_bucket(configuration)?;
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         Some("EU") => Ok(Some("eu-west-1")),
@@ -91,7 +92,6 @@ fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<O
 
 /// Checks the location constraint against the region of a single-region server.
 fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
-    refuse_directory_bucket(configuration)?;
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
@@ -139,16 +139,6 @@ fn check_namespace(
 }
 
 const NAMESPACE: &str = "x-amz-bucket-namespace";
-
-fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
-    if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
-        return Err(s3_error!(
-            NotImplemented,
-            "Directory buckets are not implemented by LiteIO yet."
-        ));
-    }
-    Ok(())
-}
 
 /// True for text that any server may use as a region name, including `auto`.
 fn is_word(text: &str) -> bool {

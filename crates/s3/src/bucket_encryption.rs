@@ -1,5 +1,6 @@
 //! The default encryption of a bucket, and the types of encryption that it blocks.
 
+use bytes::Bytes;
 use http::StatusCode;
 use liteio_store::{Bucket, DefaultEncryption, DefaultMethod, Encryption};
 use s3s::dto::*;
@@ -9,7 +10,7 @@ use s3s::{S3Response, S3Result, s3_error};
 use super::answer::xml_response;
 use super::details::Details;
 use super::xml::XmlWriter;
-use super::{Req, Resp, error};
+use super::{Req, Resp, cut, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -35,11 +36,11 @@ const CUSTOMER_KEYS: &str = "SSE-C";
 const NOTHING: &str = "NONE";
 
 impl BlockedEncryption {
-    /// Reads the blocked types.
+    /// Reads the blocked types, and returns the document without them, as s3s reads it.
     ///
     /// # Errors
     /// `MalformedXML` for other types, for none in the element, and for `NONE` beside another.
-    pub(super) fn of(document: &[u8]) -> S3Result<BlockedEncryption> {
+    pub(super) fn take(document: &[u8]) -> S3Result<(BlockedEncryption, Bytes)> {
         let mut types: Option<Vec<String>> = None;
         let mut parser = Deserializer::new(document);
         let read = parser.named_element("ServerSideEncryptionConfiguration", |parser| {
@@ -64,12 +65,15 @@ impl BlockedEncryption {
             })
         });
         read.map_err(|_| error::malformed_xml())?;
-        let Some(types) = types else { return Ok(BlockedEncryption(None)) };
-        match &types.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            [NOTHING] => Ok(BlockedEncryption(Some(false))),
-            [CUSTOMER_KEYS] => Ok(BlockedEncryption(Some(true))),
-            _ => Err(error::malformed_xml()),
-        }
+        let types =
+            types.as_ref().map(|types| types.iter().map(String::as_str).collect::<Vec<_>>());
+        let blocked = match types.as_deref() {
+            None => None,
+            Some([NOTHING]) => Some(false),
+            Some([CUSTOMER_KEYS]) => Some(true),
+            Some(_) => return Err(error::malformed_xml()),
+        };
+        Ok((BlockedEncryption(blocked), cut::without(document, "BlockedEncryptionTypes")?))
     }
 }
 

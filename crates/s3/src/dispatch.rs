@@ -12,9 +12,9 @@ use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
     bucket_ownership, bucket_policy, bucket_public_access, bucket_replication, bucket_settings,
-    bucket_versioning, bucket_website, multipart, object_attributes, object_copy, object_delete,
-    object_list, object_lock, object_put, object_rename, object_restore, object_tagging, part,
-    replication_status,
+    bucket_versioning, bucket_website, directory_bucket, multipart, object_attributes, object_copy,
+    object_delete, object_list, object_lock, object_put, object_rename, object_restore,
+    object_tagging, part, replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -114,7 +114,7 @@ operations! {
     CreateMultipartUpload [s3:PutObject] POST key {"uploads"}:
         create_multipart_upload(CreateMultipartUploadInput)
             -> CreateMultipartUploadOutput = multipart::create_multipart_upload;
-    CreateSession [s3:CreateSession] GET bucket {"session"};
+    CreateSession [s3:CreateSession] GET bucket {"session"} => directory_bucket::create_session;
     DeleteBucket [s3:DeleteBucket] DELETE bucket:
         delete_bucket(DeleteBucketInput) -> DeleteBucketOutput = bucket::delete_bucket;
     DeleteBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] DELETE bucket
@@ -285,7 +285,9 @@ operations! {
         {} {"bucket-region" "continuation-token" "max-buckets" "prefix"}:
         list_buckets(ListBucketsInput) -> ListBucketsOutput = bucket::list_buckets;
     ListDirectoryBuckets [s3:ListAllMyDirectoryBuckets] GET service
-        {} {"continuation-token" "max-directory-buckets"};
+        {} {"continuation-token" "max-directory-buckets"}:
+        list_directory_buckets(ListDirectoryBucketsInput)
+            -> ListDirectoryBucketsOutput = directory_bucket::list_directory_buckets;
     ListMultipartUploads [s3:ListBucketMultipartUploads] GET bucket
         {"uploads"} {"delimiter" "encoding-type" "key-marker" "max-uploads" "prefix" "upload-id-marker"}:
         list_multipart_uploads(ListMultipartUploadsInput)

@@ -88,10 +88,14 @@ impl Document {
         }
         match self.0.operation {
             "PutObjectLockConfiguration" => {
-                parts.extensions.insert(SentDefaultHold::of(&text)?);
+                let (hold, rest) = SentDefaultHold::take(&text)?;
+                parts.extensions.insert(hold);
+                text = rest;
             }
             "PutBucketEncryption" => {
-                parts.extensions.insert(BlockedEncryption::of(&text)?);
+                let (blocked, rest) = BlockedEncryption::take(&text)?;
+                parts.extensions.insert(blocked);
+                text = rest;
             }
             _ => {}
         }

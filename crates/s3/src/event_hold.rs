@@ -6,16 +6,17 @@
 //! a hold that is on has a mode and exactly one duration, one that is off has none, and the duration
 //! of a release is the one that the version has.
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use liteio_store::{EventHold, RetentionPeriod};
 use s3s::xml::{DeError, DeResult, DeserializeContent, Deserializer};
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::details::Details;
-use super::error;
 use super::headers::{header, insert_text};
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
 use super::xml::XmlWriter;
+use super::{cut, error};
 
 pub(super) const STATUS: HeaderName = HeaderName::from_static("x-amz-object-lock-event-hold");
 pub(super) const DAYS: HeaderName =
@@ -228,11 +229,12 @@ impl SentEventHold {
 pub(super) struct SentDefaultHold(pub(super) Option<SentDuration>);
 
 impl SentDefaultHold {
-    /// Reads the hold of an `ObjectLockConfiguration`.
+    /// Reads the hold of an `ObjectLockConfiguration`, and returns the document without it, as s3s
+    /// reads it.
     ///
     /// # Errors
     /// `MalformedXML`.
-    pub(super) fn of(document: &[u8]) -> S3Result<SentDefaultHold> {
+    pub(super) fn take(document: &[u8]) -> S3Result<(SentDefaultHold, Bytes)> {
         let mut sent = None;
         let mut parser = Deserializer::new(document);
         let read = parser.named_element("ObjectLockConfiguration", |parser| {
@@ -248,7 +250,7 @@ impl SentDefaultHold {
             })
         });
         read.map_err(|_| error::malformed_xml())?;
-        Ok(SentDefaultHold(sent))
+        Ok((SentDefaultHold(sent), cut::without(document, "DefaultEventHold")?))
     }
 }
 

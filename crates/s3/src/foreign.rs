@@ -46,9 +46,9 @@ pub fn cors(document: &[u8]) -> Result<Vec<u8>, String> {
 /// The reason why the document is rejected.
 pub fn default_retention(document: &[u8]) -> Result<Option<DefaultRetention>, String> {
     let default = || -> S3Result<Option<DefaultRetention>> {
-        let configuration = bucket_settings::from_xml::<ObjectLockConfiguration>(document)?;
+        let (hold, rest) = SentDefaultHold::take(document)?;
+        let configuration = bucket_settings::from_xml::<ObjectLockConfiguration>(&rest)?;
         let rule = configuration.rule.and_then(|rule| rule.default_retention);
-        let hold = SentDefaultHold::of(document)?;
         rule.map(|rule| object_lock::default_retention(&rule, &hold)).transpose()
     };
     default().map_err(reason)

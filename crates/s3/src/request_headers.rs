@@ -75,6 +75,7 @@ fn meaning(name: &str) -> Option<Meaning> {
         "x-amz-expected-bucket-owner" | "x-amz-source-expected-bucket-owner" => Handled,
         "x-amz-bucket-namespace"
         | "x-amz-client-token"
+        | "x-amz-create-session-mode"
         | "x-amz-max-parts"
         | "x-amz-metadata-directive"
         | "x-amz-mp-object-size"

@@ -13,6 +13,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
 use super::details::Details;
+use super::directory_bucket;
 use super::error::{self, METHOD_NOT_ALLOWED};
 use super::query::Query;
 use super::request_headers::{COPY_SOURCE, no_copy};
@@ -125,6 +126,7 @@ impl Route {
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
+        let route = directory_bucket::route(route, head, query);
         // The signer meant a parameter that the signature covers: it is the application's, and no
         // slip that changes the meaning of a write.
         let is_signed = head.extensions.get().is_some_and(SignedAs::covers_query);

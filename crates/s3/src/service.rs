@@ -29,7 +29,9 @@ use super::plain::PlainRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, control, error, metadata, request_headers, website};
+use super::{
+    bucket_cors, condition, control, directory_bucket, error, metadata, request_headers, website,
+};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::cors::PageRequest;
@@ -110,6 +112,7 @@ impl S3Service {
         if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
             origin.found.note_operation(route.operation);
         }
+        directory_bucket::name_operation(route, &mut head);
         if route.answerer == Answerer::Own {
             let (head, tells_missing) = (&mut head, false);
             let read = ReadRequest { head, route, target, allowance, tells_missing };
@@ -167,7 +170,14 @@ impl S3Service {
     ) -> Reply {
         let (head, body) = request.into_parts();
         let granted = access::of_bucket(&self.app, Sent::head(&head), route, target);
-        let granted = granted.await.map_err(refusal::of_error)?;
+        let granted = match granted.await {
+            Err(error) if directory_bucket::is_early(route, &error) => {
+                let session =
+                    directory_bucket::session(&self.app, Sent::head(&head), &target.bucket);
+                return session.map_err(refusal::of_error);
+            }
+            granted => granted.map_err(refusal::of_error)?,
+        };
         let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
         let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
         let granted = head.extensions.remove().unwrap_or(granted);

@@ -334,7 +334,7 @@ impl Space {
             Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
             Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
             None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
-            Some(Service::S3) | None => {}
+            Some(Service::S3 | Service::S3Express) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
         let reply = self.s3.call(request, allowance).await;

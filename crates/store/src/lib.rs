@@ -358,6 +358,7 @@ pub use multipart::{
 };
 pub use name::{
     BucketId, BucketName, IndexId, NameError, ObjectKey, PartNumber, UploadId, VersionId,
+    zone_of_bucket_name,
 };
 pub use object::{
     ArchiveAccess, BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions,

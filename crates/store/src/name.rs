@@ -43,7 +43,8 @@ pub enum NameError {
     PartNumber,
 }
 
-/// The name of a bucket, by the rules of the Amazon S3 User Guide for general-purpose buckets.
+/// The name of a bucket, by the rules of the Amazon S3 User Guide for general-purpose buckets, or in
+/// the form of directory buckets: `BASE--ZONE--x-s3`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketName(String);
 
@@ -64,9 +65,20 @@ impl BucketName {
     }
 }
 
+/// End of the names of directory buckets.
+const DIRECTORY_SUFFIX: &str = "--x-s3";
+
+/// The id of the zone in a name in the form of directory buckets, such as `usw2-az1`.
+#[must_use]
+pub fn zone_of_bucket_name(name: &str) -> Option<&str> {
+    let (base, zone) = name.strip_suffix(DIRECTORY_SUFFIX)?.rsplit_once("--")?;
+    let is_zone = !zone.is_empty() && !zone.starts_with('-') && !zone.ends_with('-');
+    (is_zone && !base.is_empty() && !name.contains('.')).then_some(zone)
+}
+
 fn is_bucket_name(name: &str) -> bool {
     const PREFIXES: [&str; 3] = ["xn--", "sthree-", "amzn-s3-demo-"];
-    const SUFFIXES: [&str; 5] = ["-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3"];
+    const SUFFIXES: [&str; 5] = ["-s3alias", "--ol-s3", ".mrap", DIRECTORY_SUFFIX, "--table-s3"];
     let is_outer = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     // Every label begins and ends with a letter or digit, which also excludes `..`, `.-` and `-.`.
     let is_label = |label: &str| {
@@ -80,7 +92,8 @@ fn is_bucket_name(name: &str) -> bool {
         && name.parse::<std::net::Ipv4Addr>().is_err()
         && !looks_like_address(name)
         && !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        && !SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        && (zone_of_bucket_name(name).is_some()
+            || !SUFFIXES.iter().any(|suffix| name.ends_with(suffix)))
 }
 
 /// `true` for four groups of digits, even if the numbers are too large for an IP address.
@@ -343,6 +356,14 @@ mod tests {
         for name in ["abc", "a.b", "my-bucket.with.dots", "123", "1.2.3", longest.as_str()] {
             assert!(BucketName::new(name).is_ok(), "{name}");
         }
+        for (name, zone) in [
+            ("photos--use1-az4--x-s3", Some("use1-az4")),
+            ("a--b--use1-az4--x-s3", Some("use1-az4")),
+            ("photos--use1-az4", None),
+        ] {
+            assert!(BucketName::new(name).is_ok(), "{name}");
+            assert_eq!(zone_of_bucket_name(name), zone, "{name}");
+        }
         let too_long = "a".repeat(64);
         for name in [
             "",
@@ -364,6 +385,9 @@ mod tests {
             "abc-s3alias",
             "abc--ol-s3",
             "abc--x-s3",
+            "abc----x-s3",
+            "--use1-az4--x-s3",
+            "a.b--use1-az4--x-s3",
             "abc.mrap",
             "bücket",
             "a\0b",

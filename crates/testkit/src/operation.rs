@@ -35,7 +35,7 @@ pub(super) fn dialect(head: &Parts) -> Dialect {
         Some(Service::S3Vectors) => Dialect::S3Vectors,
         Some(Service::Iam) => Dialect::Iam,
         Some(Service::Sts) => Dialect::Sts,
-        Some(Service::S3) | None => Dialect::S3,
+        Some(Service::S3 | Service::S3Express) | None => Dialect::S3,
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn operation(
         Some(Service::S3Vectors) => {
             return Ok(vectors::operation_of(&head.method, head.uri.path()).map(str::to_owned));
         }
-        Some(Service::S3) => {}
+        Some(Service::S3 | Service::S3Express) => {}
         Some(Service::Iam | Service::Sts) | None => {
             let is_form = has_content_type(&head.headers, "application/x-www-form-urlencoded");
             if target.bucket().is_empty() && head.method == Method::POST && is_form {

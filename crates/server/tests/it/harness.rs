@@ -308,6 +308,11 @@ impl<'a> RawRequest<'a> {
         RawRequest { service: "s3vectors", ..request.body(body) }
     }
 
+    /// The service that it is signed for.
+    pub(crate) fn service(self, service: &'static str) -> Self {
+        Self { service, ..self }
+    }
+
     pub(crate) fn method(self, method: &'static str) -> Self {
         Self { method, ..self }
     }
@@ -491,7 +496,7 @@ impl<'a> RawRequest<'a> {
         let (path, query) =
             self.path_and_query.split_once('?').unwrap_or((&self.path_and_query, ""));
         let (path, payload_hash) = match self.service {
-            "s3" => {
+            "s3" | "s3express" => {
                 let hash = self.headers.entry("x-amz-content-sha256".to_owned());
                 let hash = hash.or_insert(UNSIGNED.into());
                 (path.to_owned(), String::from_utf8_lossy(hash).into_owned())

@@ -31,6 +31,7 @@ mod cors;
 mod damaged_files;
 mod denied;
 mod dependencies;
+mod directory_buckets;
 mod documents;
 mod encryption;
 mod error_documents;
