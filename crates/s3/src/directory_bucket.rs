@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Response, Uri};
-use liteio_auth::{Identity, Service};
+use liteio_auth::Identity;
 use liteio_store::{ListBuckets, zone_of_bucket_name};
 use s3s::dto::{CreateBucketInput, ListDirectoryBucketsInput, ListDirectoryBucketsOutput};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
@@ -22,19 +22,15 @@ use super::context::Sent;
 use super::details::Details;
 use super::page_token::{name_of_token, token_after};
 use super::plain::{PlainRequest, PlainResponse};
-use super::query::Query;
-use super::route::Route;
+use super::route::{LIST_OF_DIRECTORIES as LIST, OPERATION, Route};
 use super::xml::XmlWriter;
-use super::{Req, Resp, S3Api, error};
+use super::{Req, Resp, error};
 use liteio_access::GrantedAccount;
 use liteio_access::state::App;
 use liteio_wire::reply::ReplyBody;
 
-const LIST: &str = "ListDirectoryBuckets";
 const SESSION: &str = "CreateSession";
 const MODE: &str = "x-amz-create-session-mode";
-/// The parameter in which SDKs name the operation. s3s tells the lists of buckets by it.
-const OPERATION: &str = "x-id";
 
 /// Length of a session. S3's.
 const SESSION_LENGTH: Duration = Duration::from_secs(5 * 60);
@@ -49,17 +45,6 @@ const READS: [&str; 5] = [
     "s3:ListBucketMultipartUploads",
     "s3:ListMultipartUploadParts",
 ];
-
-/// The route of a list of buckets: of directory buckets for a request that is signed for their
-/// service, or says so. The path and the method are those of ListBuckets.
-pub(super) fn route(route: &'static Route, head: &Parts, query: &Query) -> &'static Route {
-    let is_asked =
-        || head.extensions.get() == Some(&Service::S3Express) || query.get(OPERATION) == Some(LIST);
-    if route.operation != "ListBuckets" || !is_asked() {
-        return route;
-    }
-    S3Api::ROUTES.iter().find(|route| route.operation == LIST).unwrap_or(route)
-}
 
 /// Names the operation in the query, for s3s.
 pub(super) fn name_operation(route: &Route, head: &mut Parts) {

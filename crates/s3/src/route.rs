@@ -13,12 +13,11 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
 use super::details::Details;
-use super::directory_bucket;
 use super::error::{self, METHOD_NOT_ALLOWED};
 use super::query::Query;
 use super::request_headers::{COPY_SOURCE, no_copy};
 use liteio_access::Action;
-use liteio_auth::SignedAs;
+use liteio_auth::{Service, SignedAs};
 
 /// One operation, and the requests that it matches.
 #[derive(Debug)]
@@ -96,6 +95,11 @@ impl Target {
     }
 }
 
+/// The list of directory buckets.
+pub(super) const LIST_OF_DIRECTORIES: &str = "ListDirectoryBuckets";
+/// The parameter in which SDKs name the operation. s3s tells the lists of buckets by it.
+pub(super) const OPERATION: &str = "x-id";
+
 /// The name of the operation that a request resembles, even if it is invalid. For logs and metrics.
 pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Option<&'static str> {
     let (bucket, key) = (target.bucket().to_owned(), target.key().to_owned());
@@ -126,7 +130,7 @@ impl Route {
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
-        let route = directory_bucket::route(route, head, query);
+        let route = route.of_directories(head, query);
         // The signer meant a parameter that the signature covers: it is the application's, and no
         // slip that changes the meaning of a write.
         let is_signed = head.extensions.get().is_some_and(SignedAs::covers_query);
@@ -163,6 +167,20 @@ impl Route {
             let known = names.iter().filter(|name| route.knows(name)).count();
             (route.required.len(), known, route.copies() == is_copy)
         })
+    }
+
+    /// The route of a list of buckets: of directory buckets for a request that is signed for their
+    /// service, or says so. The path and the method are those of ListBuckets.
+    fn of_directories(&'static self, head: &Parts, query: &Query) -> &'static Route {
+        let is_asked = || {
+            let says_so = query.get(OPERATION) == Some(LIST_OF_DIRECTORIES);
+            says_so || head.extensions.get() == Some(&Service::S3Express)
+        };
+        if self.operation != "ListBuckets" || !is_asked() {
+            return self;
+        }
+        let mut routes = S3Api::ROUTES.iter();
+        routes.find(|route| route.operation == LIST_OF_DIRECTORIES).unwrap_or(self)
     }
 
     /// True for a parameter that the operation knows or that does not matter. As on AWS, reads
