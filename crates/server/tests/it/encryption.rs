@@ -76,54 +76,6 @@ async fn get(server: &TestServer, path: &str, headers: &[(&'static str, String)]
     send(server.request("GET", path), headers).await
 }
 
-#[tokio::test]
-async fn a_bucket_that_blocks_keys_of_customers_takes_no_more_of_them() {
-    let server = harness::memory().await;
-    server.bucket("mine").await;
-    put(&server, "/mine/before", &customer(9), "x").await.expect_status(200);
-    let rule = |inner: &str| {
-        format!(
-            "<ServerSideEncryptionConfiguration><Rule>{inner}</Rule>\
-             </ServerSideEncryptionConfiguration>"
-        )
-    };
-    let blocked =
-        |types: &str| rule(&format!("<BlockedEncryptionTypes>{types}</BlockedEncryptionTypes>"));
-    let (customers, nothing) =
-        ("<EncryptionType>SSE-C</EncryptionType>", "<EncryptionType>NONE</EncryptionType>");
-    for types in ["", &format!("{customers}{nothing}"), "<EncryptionType>SSE-S3</EncryptionType>"] {
-        server.put("/mine?encryption", blocked(types)).await.expect_error(400, "MalformedXML");
-    }
-    server.put("/mine?encryption", blocked(customers)).await.expect_status(200);
-    let kept = server.get("/mine?encryption").await.expect_status(200);
-    assert_eq!(kept.element("EncryptionType"), "SSE-C");
-    put(&server, "/mine/k", &customer(9), "x").await.expect_error(403, "AccessDenied");
-    // The key is not looked at.
-    let wrong = [(ALGORITHM, "AES256".to_owned())];
-    put(&server, "/mine/k", &wrong, "x").await.expect_error(403, "AccessDenied");
-    let copy = server.request("PUT", "/mine/k").header("x-amz-copy-source", "/mine/before");
-    let both = [customer(9), source_key(9)].concat();
-    send(copy, &both).await.expect_error(403, "AccessDenied");
-    let begin = server.request("POST", "/mine/k?uploads");
-    send(begin, &customer(9)).await.expect_error(403, "AccessDenied");
-    let fields: Vec<(&str, String)> = customer(9).to_vec();
-    let mut form = vec![("key", "k")];
-    form.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
-    crate::form::upload(&server, &form, b"x").await.expect_error(403, "AccessDenied");
-    server.head("/mine/k").await.expect_status(404);
-    // What is there is read as before, and other writes go on.
-    get(&server, "/mine/before", &customer(9)).await.expect_status(200);
-    put(&server, "/mine/plain", &[], "x").await.expect_status(200);
-    server.put("/mine?encryption", blocked(nothing)).await.expect_status(200);
-    assert_eq!(server.get("/mine?encryption").await.element("EncryptionType"), "NONE");
-    put(&server, "/mine/k", &customer(9), "x").await.expect_status(200);
-    server.put("/mine?encryption", blocked(customers)).await.expect_status(200);
-    server.delete("/mine?encryption").await.expect_status(204);
-    put(&server, "/mine/k", &customer(9), "x").await.expect_status(200);
-    let missing = "ServerSideEncryptionConfigurationNotFoundError";
-    server.get("/mine?encryption").await.expect_error(404, missing);
-}
-
 fn expect_headers(reply: &Reply, expected: &[(&'static str, String)]) {
     for (name, value) in expected {
         assert_eq!(reply.header(name), Some(&**value), "{name}");
@@ -538,4 +490,63 @@ async fn a_renamed_object_is_decrypted_under_its_new_key() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_bucket_that_blocks_keys_of_customers_takes_no_more_of_them() {
+    let [server, _] = harness::with_keys().await;
+    server.bucket("mine").await;
+    put(&server, "/mine/before", &customer(9), "x").await.expect_status(200);
+    let begun = send(server.request("POST", "/mine/begun?uploads"), &customer(9)).await;
+    let id = begun.expect_status(200).element("UploadId");
+    let rule = |inner: &str| {
+        format!(
+            "<ServerSideEncryptionConfiguration><Rule>{inner}</Rule>\
+             </ServerSideEncryptionConfiguration>"
+        )
+    };
+    let blocked =
+        |types: &str| rule(&format!("<BlockedEncryptionTypes>{types}</BlockedEncryptionTypes>"));
+    let (customers, nothing) =
+        ("<EncryptionType>SSE-C</EncryptionType>", "<EncryptionType>NONE</EncryptionType>");
+    for types in ["", &format!("{customers}{nothing}"), "<EncryptionType>SSE-S3</EncryptionType>"] {
+        server.put("/mine?encryption", blocked(types)).await.expect_error(400, "MalformedXML");
+    }
+    server.put("/mine?encryption", blocked(customers)).await.expect_status(200);
+    let kept = server.get("/mine?encryption").await.expect_status(200);
+    assert_eq!(kept.element("EncryptionType"), "SSE-C");
+    put(&server, "/mine/k", &customer(9), "x").await.expect_error(403, "AccessDenied");
+    // The key is not looked at.
+    let wrong = [(ALGORITHM, "AES256".to_owned())];
+    put(&server, "/mine/k", &wrong, "x").await.expect_error(403, "AccessDenied");
+    let copy = server.request("PUT", "/mine/k").header("x-amz-copy-source", "/mine/before");
+    let both = [customer(9), source_key(9)].concat();
+    send(copy, &both).await.expect_error(403, "AccessDenied");
+    let begin = server.request("POST", "/mine/k?uploads");
+    send(begin, &customer(9)).await.expect_error(403, "AccessDenied");
+    let fields: Vec<(&str, String)> = customer(9).to_vec();
+    let mut form = vec![("key", "k")];
+    form.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
+    crate::form::upload(&server, &form, b"x").await.expect_error(403, "AccessDenied");
+    server.head("/mine/k").await.expect_status(404);
+    // What is there is read as before; an upload that was begun, and other writes go on.
+    let path = format!("/mine/begun?partNumber=1&uploadId={id}");
+    let part = put(&server, &path, &customer(9), "body").await.expect_status(200);
+    let etag = part.header("etag").expect("a tag").to_owned();
+    let list = format!(
+        "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>\
+         </CompleteMultipartUpload>"
+    );
+    let complete = server.request("POST", &format!("/mine/begun?uploadId={id}")).body(list);
+    send(complete, &customer(9)).await.expect_status(200);
+    get(&server, "/mine/before", &customer(9)).await.expect_status(200);
+    put(&server, "/mine/plain", &[], "x").await.expect_status(200);
+    server.put("/mine?encryption", blocked(nothing)).await.expect_status(200);
+    assert_eq!(server.get("/mine?encryption").await.element("EncryptionType"), "NONE");
+    put(&server, "/mine/k", &customer(9), "x").await.expect_status(200);
+    server.put("/mine?encryption", blocked(customers)).await.expect_status(200);
+    server.delete("/mine?encryption").await.expect_status(204);
+    put(&server, "/mine/k", &customer(9), "x").await.expect_status(200);
+    let missing = "ServerSideEncryptionConfigurationNotFoundError";
+    server.get("/mine?encryption").await.expect_error(404, missing);
 }
