@@ -186,7 +186,8 @@ pub(super) async fn list_directory_buckets(
     let mut after = continuation_token.as_deref().map(name_of_token).transpose()?;
     let mut found = Vec::new();
     let mut next = None;
-    while max > 0 {
+    let mut is_done = max == 0;
+    while !is_done {
         let query = ListBuckets {
             prefix: None,
             after: after.take(),
@@ -203,9 +204,7 @@ pub(super) async fn list_directory_buckets(
             next = found.last().map(|bucket| token_after(bucket.name.as_str()));
             break;
         }
-        if after.is_none() {
-            break;
-        }
+        is_done = after.is_none();
     }
     let mut xml = XmlWriter::new("ListAllMyDirectoryBucketsResult", 160 * found.len());
     xml.open("Buckets");
