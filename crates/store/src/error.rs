@@ -6,6 +6,7 @@ use std::sync::Arc;
 use liteio_kv::KvError;
 use liteio_vector::VectorError;
 
+use crate::catalog_error::CatalogError;
 use crate::checksum::ChecksumAlgorithm;
 use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 
@@ -332,6 +333,9 @@ pub enum StoreError {
         /// The words that S3 Vectors puts before the rule.
         wording: Wording,
     },
+    /// An operation on a catalog is refused. Nothing was changed.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
     /// The device is full. Nothing was written.
     #[error("no space left on the device: delete objects or add space")]
     NoSpace,

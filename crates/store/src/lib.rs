@@ -24,6 +24,7 @@
 //! | [Multipart uploads](#multipart-uploads) | [`Store::create_upload`], [`Store::put_part`], [`Store::complete_upload`] |
 //! | [Listings](#listings) | [`Store::list_objects`], [`Store::list_uploads`], [`Store::list_parts`] |
 //! | [Vectors](#vectors) | [`Store::create_index`], [`Store::put_vectors`], [`Store::query_vectors`] |
+//! | [Tables](tables) | [`Store::create_namespace`], [`Store::commit_tables`], [`Store::table`] |
 //! | Care | [`Store::verify`], [`Store::health`], [`Store::sync`], [`Store::close`] |
 //!
 //! # Buckets
@@ -52,7 +53,7 @@
 //! # Modules
 //! | Module | Content |
 //! |---|---|
-//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error`, `invalid_field` | Values that are checked once, on entry |
+//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error`, `catalog_error`, `invalid_field` | Values that are checked once, on entry |
 //! | `clock`, `random` | Time and randomness, passed in |
 //! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
@@ -61,7 +62,7 @@
 //! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals; the decisions made from it |
 //! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |
 //! | `store` | The handle: snapshots, updates, health, close |
-//! | `bucket/`, `object/`, `multipart/`, `vectors/` | The operations, one file each |
+//! | `bucket/`, `object/`, `multipart/`, `vectors/`, `tables/` | The operations, one file each |
 //! | `attachment` | Connects `kv/` and `blob/`: a record does not become durable before its blob |
 //! | `queue/` | Queues for targets, written in the transaction of the change |
 //! | `outbox/` | The queues of events |
@@ -257,6 +258,7 @@
 //! # }
 //! ```
 
+mod catalog_error;
 pub mod cluster;
 mod config;
 pub mod error;
@@ -283,6 +285,8 @@ mod object;
 
 mod indexes;
 pub mod vectors;
+
+pub mod tables;
 
 mod agreement;
 mod attachment;

@@ -124,6 +124,21 @@ pub const CONFIGURED_KEYS_MAX: usize = 10;
 /// Most tags of a vector bucket or an index. S3 Vectors' limit.
 pub const RESOURCE_TAGS_MAX: usize = 50;
 
+/// Longest name of a table, a view or a level of a namespace, in bytes.
+pub const CATALOG_NAME_BYTES_MAX: usize = 255;
+
+/// Most levels of a namespace.
+pub const NAMESPACE_LEVELS_MAX: usize = 16;
+
+/// Longest path of a namespace, in bytes.
+pub const NAMESPACE_BYTES_MAX: usize = 1024;
+
+/// Most names on one page of a listing of a catalog.
+pub const LIST_TABLES_MAX: usize = 1000;
+
+/// Most tables of one commit. It bounds the transaction.
+pub const COMMITTED_TABLES_MAX: usize = 64;
+
 /// Most conditions of a filter.
 pub const FILTER_CONDITIONS_MAX: usize = 1024;
 

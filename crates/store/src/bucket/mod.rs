@@ -21,6 +21,7 @@ use crate::name::{BucketId, BucketName};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
 use crate::store::{Shared, Store};
+use crate::tables::has_catalog;
 
 pub(crate) use self::reset::Emptying;
 
@@ -118,7 +119,7 @@ impl Store {
         })
     }
 
-    /// Deletes an empty bucket. Uploads in progress do not prevent it: they are aborted with it, as
+    /// Deletes an empty bucket, whose catalog has no namespace. Uploads in progress do not prevent it: they are aborted with it, as
     /// in S3's general purpose buckets.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::BucketNotEmpty`].
@@ -132,6 +133,9 @@ impl Store {
                 if first_key(write, &prefix)?.is_some() {
                     return Err(StoreError::BucketNotEmpty { bucket: name.clone() });
                 }
+            }
+            if has_catalog(write, id)? {
+                return Err(StoreError::BucketNotEmpty { bucket: name.clone() });
             }
             let wake = remove_rest(write, shared, id)?;
             write.delete(&space::bucket(name.as_str()))?;

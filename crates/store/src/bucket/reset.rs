@@ -27,6 +27,7 @@ use crate::object::publish::Slot;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
 use crate::store::{Shared, Store};
+use crate::tables::remove_catalog;
 
 /// Versions removed per transaction.
 const PAGE: usize = 1000;
@@ -189,6 +190,7 @@ fn end(
     let mut record =
         record.ok_or_else(|| StoreError::NoSuchBucket { bucket: bucket.name.clone() })?;
     let wake = super::remove_rest(write, shared, record.id)?;
+    remove_catalog(write, record.id)?;
     match anew {
         None => write.delete(&space::bucket(bucket.name.as_str()))?,
         Some(documents) => {

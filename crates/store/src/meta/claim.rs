@@ -1,5 +1,6 @@
 //! The claims of transactions. See [`liteio_kv::Claim`].
 
+use super::key::append_ended;
 use crate::name::{BucketId, IndexId, UploadId};
 
 /// A thing that a transaction relies on beyond the rows that it writes.
@@ -18,6 +19,12 @@ pub(crate) enum Claim<'a> {
     UploadAlone(&'a UploadId),
     /// The vectors of an index.
     Index(IndexId),
+    /// That the namespace with this path stays in the catalog of a bucket. Shared by all who create something in it.
+    Namespace(BucketId, &'a str),
+    /// That nobody creates something in a namespace: it is created, changed, or is empty and goes.
+    NamespaceAlone(BucketId, &'a str),
+    /// A table or view with this path and name in the catalog of a bucket, which share their names.
+    Table(BucketId, &'a str, &'a str),
     /// That the run of a server goes on. Shared by all of its transactions.
     Run(u32),
     /// That a run has no transaction under way: it ends.
@@ -52,6 +59,17 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.push(b'i');
                 name.extend_from_slice(&index.0.to_be_bytes());
             }
+            Self::Namespace(bucket, path) | Self::NamespaceAlone(bucket, path) => {
+                name.push(b'n');
+                name.extend_from_slice(&bucket.0.to_be_bytes());
+                name.extend_from_slice(path.as_bytes());
+            }
+            Self::Table(bucket, path, table) => {
+                name.push(b't');
+                name.extend_from_slice(&bucket.0.to_be_bytes());
+                append_ended(path.as_bytes(), name);
+                name.extend_from_slice(table.as_bytes());
+            }
             Self::Run(run) | Self::RunAlone(run) => {
                 name.push(b'r');
                 name.extend_from_slice(&run.to_be_bytes());
@@ -70,7 +88,12 @@ impl liteio_kv::Claim for Claim<'_> {
     fn is_shared(&self) -> bool {
         matches!(
             self,
-            Self::Bucket(_) | Self::Upload(_) | Self::Queue(_) | Self::Run(_) | Self::Job(_)
+            Self::Bucket(_)
+                | Self::Upload(_)
+                | Self::Queue(_)
+                | Self::Run(_)
+                | Self::Job(_)
+                | Self::Namespace(..)
         )
     }
 }
@@ -102,6 +125,10 @@ mod tests {
             Claim::Upload(&upload),
             Claim::Upload(&next),
             Claim::Index(IndexId(1)),
+            Claim::Namespace(one, "a"),
+            Claim::Namespace(one, "b"),
+            Claim::Table(one, "a", "b"),
+            Claim::Table(one, "ab", ""),
             Claim::Queue(b"one"),
             Claim::Queue(b"other"),
         ];

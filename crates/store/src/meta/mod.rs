@@ -27,6 +27,7 @@ pub(crate) mod server;
 mod settings;
 pub(crate) mod space;
 pub(crate) mod standby;
+pub(crate) mod table;
 mod types;
 pub(crate) mod upload;
 pub(crate) mod usage;

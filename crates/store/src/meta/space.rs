@@ -50,6 +50,9 @@
 //! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
 //! | `53` | | of several servers only: stamp (8) of the entries `07` |
 //! | `54` | | of several servers only: the directory that is being [moved](super::moving) into them |
+//! | `60` | bucket id (4), encoded path of the parent, name | [`NamespaceRecord`](super::table::NamespaceRecord) |
+//! | `61` | bucket id (4), encoded path of the namespace, name | [`TableRecord`](super::table::TableRecord) of a table |
+//! | `62` | bucket id (4), encoded path of the namespace, name | [`TableRecord`](super::table::TableRecord) of a view |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -107,6 +110,9 @@ const RUNNING: u8 = 0x51;
 const JOB: u8 = 0x52;
 const USERS_STAMP: u8 = 0x53;
 const MOVING: u8 = 0x54;
+const NAMESPACE: u8 = 0x60;
+const TABLE: u8 = 0x61;
+const VIEW: u8 = 0x62;
 
 /// The stamp of the entries about users.
 pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
@@ -233,6 +239,13 @@ pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
 pub(crate) const ALL_INDEXES: &[u8] = &[INDEX];
 /// The prefix of all keys of indexes to delete.
 pub(crate) const ALL_INDEX_DELETIONS: &[u8] = &[INDEX_DELETION];
+
+/// The prefix of all keys of namespaces.
+pub(crate) const ALL_NAMESPACES: &[u8] = &[NAMESPACE];
+/// The prefix of all keys of tables.
+pub(crate) const ALL_TABLES: &[u8] = &[TABLE];
+/// The prefix of all keys of views.
+pub(crate) const ALL_VIEWS: &[u8] = &[VIEW];
 
 /// The prefix of all keys of the heads of logs of vectors.
 pub(crate) const ALL_VECTOR_LOGS: &[u8] = &[VECTOR_LOG];
@@ -744,6 +757,52 @@ pub(crate) fn split_mirror(bytes: &[u8]) -> Option<IndexId> {
     Some(IndexId(u32::from_be_bytes(id)))
 }
 
+/// The prefix of the keys of all namespaces, tables or views of a bucket.
+pub(crate) fn catalog_of(bucket: BucketId) -> [Vec<u8>; 3] {
+    [NAMESPACE, TABLE, VIEW].map(|tag| of_bucket(tag, bucket, 0))
+}
+
+/// The prefix of the keys of the namespaces directly in the one with the path `parent`; the name follows. The
+/// path of the root is empty.
+pub(crate) fn namespaces_in(bucket: BucketId, parent: &str) -> Vec<u8> {
+    of_path(NAMESPACE, bucket, parent, "")
+}
+
+pub(crate) fn namespace(bucket: BucketId, parent: &str, name: &str) -> Vec<u8> {
+    of_path(NAMESPACE, bucket, parent, name)
+}
+
+pub(crate) fn table(bucket: BucketId, namespace: &str, name: &str) -> Vec<u8> {
+    of_path(TABLE, bucket, namespace, name)
+}
+
+pub(crate) fn view(bucket: BucketId, namespace: &str, name: &str) -> Vec<u8> {
+    of_path(VIEW, bucket, namespace, name)
+}
+
+/// Bucket, path and name in a key made by [`namespace`], [`table`] or [`view`].
+pub(crate) fn split_catalog(bytes: &[u8]) -> Option<(BucketId, String, &str)> {
+    let (&tag, _) = bytes.split_first()?;
+    let (bucket, rest) = match tag {
+        NAMESPACE | TABLE | VIEW => split_bucket(tag, bytes)?,
+        _ => return None,
+    };
+    let (path, name) = split_ended(rest)?;
+    Some((bucket, String::from_utf8(path).ok()?, std::str::from_utf8(name).ok()?))
+}
+
+/// `true` for a key made by [`namespace`].
+pub(crate) fn is_namespace(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&NAMESPACE)
+}
+
+fn of_path(tag: u8, bucket: BucketId, path: &str, name: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(tag, bucket, path.len() + 2 + name.len());
+    append_ended(path.as_bytes(), &mut bytes);
+    bytes.extend_from_slice(name.as_bytes());
+    bytes
+}
+
 const BLOB_KIND: u8 = 0;
 const PARTS_KIND: u8 = 1;
 /// The bucket's number, then zeros.
@@ -829,6 +888,11 @@ mod tests {
         let restore = restore(RestoreStep::Expires, 258, bucket, &id);
         assert_eq!(split_restore(&restore), Some((RestoreStep::Expires, 258, bucket, id)));
         assert!((0..restore.len()).all(|length| split_restore(&restore[..length]).is_none()));
+        for key in [namespace(bucket, "a", "b"), table(bucket, "a", "b"), view(bucket, "a", "b")] {
+            assert_eq!(split_catalog(&key), Some((bucket, "a".to_owned(), "b")));
+            assert!((0..7).all(|length| split_catalog(&key[..length]).is_none()));
+        }
+        assert_eq!(split_catalog(&index(bucket, "i")), None);
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         let null = null_version(bucket, "k");

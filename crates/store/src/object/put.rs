@@ -78,7 +78,7 @@ impl NewVersion {
     ///
     /// # Errors
     /// [`StoreError::Internal`] for the body of a part.
-    pub(super) fn of_body(body: &NewBody, options: &PutOptions) -> Result<Self, StoreError> {
+    pub(crate) fn of_body(body: &NewBody, options: &PutOptions) -> Result<Self, StoreError> {
         Ok(Self {
             bytes: body.digests.bytes,
             etag: ETag::Md5(body.tag),

@@ -17,7 +17,7 @@ use crate::name::VersionId;
 use crate::process::Bucket;
 
 /// Wants the usage of a bucket with a quota, so that it is fetched together with what the caller reads next.
-pub(super) fn ahead(from: &impl Read, bucket: &Bucket) {
+pub(crate) fn ahead(from: &impl Read, bucket: &Bucket) {
     if bucket.settings.quota.is_some() {
         // An error comes again when the usage is read.
         let _ = from.counter::<UsageRecord>(&space::usage(bucket.id));

@@ -160,7 +160,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 22] = [
+pub(crate) const SPACES: [&[u8]; 25] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -183,6 +183,9 @@ pub(crate) const SPACES: [&[u8]; 22] = [
     space::ALL_VECTOR_SLOTS,
     space::ALL_VECTOR_LOGS,
     space::ALL_VECTOR_CHANGES,
+    space::ALL_NAMESPACES,
+    space::ALL_TABLES,
+    space::ALL_VIEWS,
 ];
 
 /// A key with its value.

@@ -17,6 +17,7 @@ use crate::meta::queue::{QueueRecord, decode_former};
 use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::restore::RestoreRow;
 use crate::meta::space::QueueKind;
+use crate::meta::table::{NamespaceRecord, TableRecord};
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
@@ -218,6 +219,11 @@ impl Verifier<'_> {
             let result = identity::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
+        if let Some((bucket, ..)) = space::split_catalog(place) {
+            location.bucket = Some(bucket);
+            let result = verify_catalog(place, value).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
         if let Some(bucket) = space::split_usage(place) {
             return self.verify_usage_row(bucket, place, value);
         }
@@ -324,6 +330,14 @@ impl Verifier<'_> {
         let data_key = self.data_key(&upload.extensions, upload.identity(id));
         let key = ObjectKey::new(upload.key).ok();
         Ok(Some((Location { bucket: Some(upload.bucket), key, version: None }, data_key)))
+    }
+}
+
+/// Decodes a record of a catalog.
+fn verify_catalog(place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    match space::is_namespace(place) {
+        true => NamespaceRecord::decode(place, value).map(drop),
+        false => TableRecord::decode(place, value).map(drop),
     }
 }
 

@@ -278,7 +278,7 @@ put above a marker: 2 bK
 set notifications: 3 bQq
 put with an event: 3 bKq
 create bucket: 2
-delete bucket: 6 B
+delete bucket: 7 B
 create vector bucket: 2
 create index: 3 b
 put two vectors: 2 I +2

@@ -37,6 +37,7 @@ mod replication;
 mod reset;
 mod restores;
 mod scrub;
+mod tables;
 mod tiers;
 mod tree_damage;
 mod usage;

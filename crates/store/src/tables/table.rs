@@ -1,0 +1,231 @@
+//! Tables and views: reading, listing, renaming, dropping. A [commit](super::commit) creates and changes them.
+
+use std::sync::Arc;
+
+use liteio_kv::{Read as _, Transaction, Write as _};
+
+use super::namespace::{page, place_of as place_of_namespace, require};
+use super::{CatalogError, NameRange, NamespaceName, TableName};
+use crate::error::StoreError;
+use crate::meta::claim::Claim;
+use crate::meta::space;
+use crate::meta::table::TableRecord;
+use crate::name::BucketId;
+use crate::pending::{Committed, Pending};
+use crate::process::Bucket;
+use crate::store::Store;
+
+/// The kind of a named thing in a namespace. Both kinds share their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// A table.
+    Table,
+    /// A view.
+    View,
+}
+
+/// A table or view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: TableName,
+    /// The id in its metadata.
+    pub uuid: [u8; 16],
+    /// The URI of its current metadata.
+    pub location: String,
+    /// Time of creation, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Time of the last commit, in milliseconds since 1970.
+    pub updated_ms: u64,
+}
+
+/// The names of tables or views of a namespace, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablePage {
+    /// The names in the namespace.
+    pub names: Vec<String>,
+    /// [`NameRange::after`] of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl TableKind {
+    fn other(self) -> Self {
+        match self {
+            Self::Table => Self::View,
+            Self::View => Self::Table,
+        }
+    }
+
+    /// The key of the record.
+    pub(super) fn place(self, bucket: BucketId, name: &TableName) -> Vec<u8> {
+        let path = name.namespace().path();
+        match self {
+            Self::Table => space::table(bucket, path, name.name()),
+            Self::View => space::view(bucket, path, name.name()),
+        }
+    }
+
+    /// The error for a name that nothing of the kind has.
+    pub(super) fn missing(self, name: &TableName) -> StoreError {
+        let name = name.to_string();
+        match self {
+            Self::Table => CatalogError::NoSuchTable { table: name }.into(),
+            Self::View => CatalogError::NoSuchView { view: name }.into(),
+        }
+    }
+
+    /// The error for a name that something of the kind has.
+    pub(super) fn exists(self, name: &TableName) -> StoreError {
+        let name = name.to_string();
+        match self {
+            Self::Table => CatalogError::TableExists { name }.into(),
+            Self::View => CatalogError::ViewExists { name }.into(),
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn new(name: &TableName, record: TableRecord) -> Self {
+        let TableRecord { uuid, location, created_ms, updated_ms } = record;
+        Self { name: name.clone(), uuid, location, created_ms, updated_ms }
+    }
+}
+
+impl Store {
+    /// The table or view with a name.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`]; [`CatalogError::NoSuchTable`] or [`CatalogError::NoSuchView`], also if the
+    /// namespace does not exist.
+    pub fn table(
+        &self,
+        bucket: &Bucket,
+        kind: TableKind,
+        name: &TableName,
+    ) -> Result<Table, StoreError> {
+        let snapshot = self.snapshot()?;
+        let place = kind.place(bucket.id, name);
+        snapshot.fetch([&space::bucket(bucket.name.as_str()), &place])?;
+        bucket.require(&snapshot)?;
+        let record = TableRecord::read(&snapshot, &place)?;
+        record.map(|record| Table::new(name, record)).ok_or_else(|| kind.missing(name))
+    }
+
+    /// A page of the tables or views in a namespace.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`], [`CatalogError::NoSuchNamespace`].
+    pub fn list_tables(
+        &self,
+        bucket: &Bucket,
+        kind: TableKind,
+        namespace: &NamespaceName,
+        range: &NameRange,
+    ) -> Result<TablePage, StoreError> {
+        let snapshot = self.snapshot()?;
+        let id = bucket.require(&snapshot)?;
+        require(&snapshot, id, namespace)?;
+        let prefix = match kind {
+            TableKind::Table => space::table(id, namespace.path(), ""),
+            TableKind::View => space::view(id, namespace.path(), ""),
+        };
+        let (names, next) = page(&snapshot, &prefix, range)?;
+        Ok(TablePage { names, next })
+    }
+
+    /// Drops a table or view, and returns its last state. Its files stay.
+    ///
+    /// Fails with [`CatalogError::NoSuchTable`] or [`CatalogError::NoSuchView`].
+    pub fn drop_table(
+        &self,
+        bucket: &Arc<Bucket>,
+        kind: TableKind,
+        name: TableName,
+    ) -> Pending<Table> {
+        let bucket = Arc::clone(bucket);
+        self.update_freeing(move |write, _| {
+            write.claim(Claim::Bucket(bucket.id))?;
+            claim(write, bucket.id, &name)?;
+            let place = kind.place(bucket.id, &name);
+            write.fetch([&space::bucket(bucket.name.as_str()), &place])?;
+            bucket.require(write)?;
+            let record = TableRecord::read(write, &place)?.ok_or_else(|| kind.missing(&name))?;
+            write.delete(&place)?;
+            Ok(Committed::new(Table::new(&name, record)))
+        })
+    }
+
+    /// Renames a table or view, also into another namespace.
+    ///
+    /// Fails with [`CatalogError::NoSuchTable`] or [`CatalogError::NoSuchView`],
+    /// [`CatalogError::NoSuchNamespace`] for the new one, and [`CatalogError::TableExists`] or
+    /// [`CatalogError::ViewExists`].
+    pub fn rename_table(
+        &self,
+        bucket: &Arc<Bucket>,
+        kind: TableKind,
+        from: TableName,
+        to: TableName,
+    ) -> Pending<()> {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, _| {
+            let id = bucket.id;
+            write.claim(Claim::Bucket(id))?;
+            write.claim(Claim::Namespace(id, to.namespace().path()))?;
+            for name in [(&from).min(&to), (&from).max(&to)] {
+                claim(write, id, name)?;
+            }
+            let source = kind.place(id, &from);
+            write.fetch([
+                &space::bucket(bucket.name.as_str()),
+                &source,
+                &kind.place(id, &to),
+                &kind.other().place(id, &to),
+                &place_of_namespace(id, to.namespace()),
+            ])?;
+            bucket.require(write)?;
+            let record = TableRecord::read(write, &source)?.ok_or_else(|| kind.missing(&from))?;
+            require(write, id, to.namespace())?;
+            require_free(write, id, kind, &to)?;
+            write.delete(&source)?;
+            record.write(write, &kind.place(id, &to))?;
+            Ok(Committed::new(()))
+        })
+    }
+}
+
+/// Claims the name of a table or view.
+pub(super) fn claim(
+    write: &mut Transaction<'_>,
+    bucket: BucketId,
+    name: &TableName,
+) -> Result<(), StoreError> {
+    Ok(write.claim(Claim::Table(bucket, name.namespace().path(), name.name()))?)
+}
+
+/// The rows that [`require_free`] and the creation of a table read.
+pub(super) fn places_of_new(bucket: BucketId, kind: TableKind, name: &TableName) -> [Vec<u8>; 3] {
+    [
+        kind.place(bucket, name),
+        kind.other().place(bucket, name),
+        place_of_namespace(bucket, name.namespace()),
+    ]
+}
+
+/// Checks that neither a table nor a view has the name.
+///
+/// # Errors
+/// [`CatalogError::TableExists`] or [`CatalogError::ViewExists`].
+pub(super) fn require_free(
+    write: &Transaction<'_>,
+    bucket: BucketId,
+    kind: TableKind,
+    name: &TableName,
+) -> Result<(), StoreError> {
+    for kind in [kind, kind.other()] {
+        if write.get(&kind.place(bucket, name))?.is_some() {
+            return Err(kind.exists(name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! Catalogs of buckets: namespaces, tables, views, and commits of several tables.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use liteio_store::tables::{
+    CatalogError, Expected, NameRange, NamespaceName, NewMetadata, PropertyChange, Table,
+    TableChange, TableKind, TableName,
+};
+use liteio_store::{PutOptions, Store, StoreError};
+
+use crate::harness::*;
+
+fn namespace(path: &str) -> NamespaceName {
+    NamespaceName::new(path.split('.').map(str::to_owned).collect()).expect("a namespace")
+}
+
+fn table(path: &str) -> TableName {
+    let (levels, name) = path.rsplit_once('.').expect("a namespace and a name");
+    TableName::new(namespace(levels), name.to_owned()).expect("a name")
+}
+
+fn create(store: &Store, path: &str) -> Result<(), StoreError> {
+    store.create_namespace(&bucket(store, "bucket"), namespace(path), BTreeMap::new()).wait()
+}
+
+fn location(key: &str) -> String {
+    format!("s3://bucket/{key}")
+}
+
+/// A change of a table or view to metadata with this key, which it writes.
+fn change(
+    store: &Store,
+    kind: TableKind,
+    path: &str,
+    expected: Expected,
+    file: &str,
+) -> TableChange {
+    let metadata = NewMetadata {
+        key: key(file),
+        body: stage(store, &[b'x'; INLINE_BYTES + 10]).expect("staged"),
+        options: PutOptions::default(),
+    };
+    TableChange::new(kind, table(path), expected, [7; 16], location(file)).with_metadata(metadata)
+}
+
+fn commit(store: &Store, changes: Vec<TableChange>) -> Result<Vec<Table>, StoreError> {
+    store.commit_tables(&bucket(store, "bucket"), changes).wait()
+}
+
+fn create_table(store: &Store, path: &str, file: &str) -> Result<Vec<Table>, StoreError> {
+    commit(store, vec![change(store, TableKind::Table, path, Expected::Missing, file)])
+}
+
+fn load(store: &Store, kind: TableKind, path: &str) -> Result<Table, StoreError> {
+    store.table(&bucket(store, "bucket"), kind, &table(path))
+}
+
+fn all(max: usize) -> NameRange {
+    NameRange { after: None, max }
+}
+
+fn names(store: &Store, kind: TableKind, path: &str) -> Vec<String> {
+    let page = store.list_tables(&bucket(store, "bucket"), kind, &namespace(path), &all(100));
+    page.expect("listed").names
+}
+
+/// The refusal of a catalog.
+fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>) -> CatalogError {
+    match result {
+        Err(StoreError::Catalog(error)) => error,
+        other => panic!("no refusal of the catalog: {other:?}"),
+    }
+}
+
+#[test]
+fn namespaces_are_nested_and_go_when_they_are_empty() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "a").expect("created");
+        create(store, "a.b").expect("created");
+        create(store, "ab").expect("created");
+        let exists = CatalogError::NamespaceExists { namespace: "a.b".to_owned() };
+        assert_eq!(refused(create(store, "a.b")), exists);
+        let missing = CatalogError::NoSuchNamespace { namespace: "no".to_owned() };
+        assert_eq!(refused(create(store, "no.b")), missing);
+        assert_eq!(refused(store.namespace(&here, &namespace("no"))), missing);
+        let list = |parent: Option<&str>| {
+            let parent = parent.map(namespace);
+            let page = store.list_namespaces(&here, parent.as_ref(), &all(100)).expect("listed");
+            page.namespaces.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(list(None), ["a", "ab"]);
+        assert_eq!(list(Some("a")), ["a.b"]);
+        assert!(store.list_namespaces(&here, Some(&namespace("no")), &all(1)).is_err());
+
+        let not_empty = CatalogError::NamespaceNotEmpty { namespace: "a".to_owned() };
+        assert_eq!(refused(store.drop_namespace(&here, namespace("a")).wait()), not_empty);
+        store.drop_namespace(&here, namespace("a.b")).wait().expect("empty");
+        create_table(store, "a.t", "t/0").expect("created");
+        assert_eq!(refused(store.drop_namespace(&here, namespace("a")).wait()), not_empty);
+        store.drop_table(&here, TableKind::Table, table("a.t")).wait().expect("dropped");
+        store.drop_namespace(&here, namespace("a")).wait().expect("empty");
+        assert_eq!(list(None), ["ab"]);
+    });
+}
+
+#[test]
+fn properties_of_a_namespace_are_removed_and_set() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        let pairs = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let properties = pairs(&[("a", "1"), ("b", "2")]);
+        store.create_namespace(&here, namespace("n"), properties).wait().expect("created");
+        let removals = vec!["a".to_owned(), "x".to_owned()];
+        let change = PropertyChange { removals, updates: pairs(&[("b", "3"), ("c", "4")]) };
+        let removed = store.set_namespace_properties(&here, namespace("n"), change).wait();
+        assert_eq!(removed.expect("changed"), ["a"]);
+        let found = store.namespace(&here, &namespace("n")).expect("there");
+        assert_eq!(found.properties, pairs(&[("b", "3"), ("c", "4")]));
+    });
+}
+
+#[test]
+fn a_commit_moves_all_of_its_tables_or_none_and_leaves_no_file_behind() {
+    on_every_backend(|store| {
+        create(store, "n").expect("created");
+        create_table(store, "n.one", "one/0").expect("created");
+        create_table(store, "n.two", "two/0").expect("created");
+        let at = |file: &str| Expected::Location(location(file));
+        let table = TableKind::Table;
+        let both = |one: &str, two: &str, version: u8| {
+            vec![
+                change(store, table, "n.one", at(one), &format!("one/{version}")),
+                change(store, table, "n.two", at(two), &format!("two/{version}")),
+            ]
+        };
+        commit(store, both("one/0", "two/0", 1)).expect("both");
+        let changed = CatalogError::Changed { name: "n.two".to_owned() };
+        assert_eq!(refused(commit(store, both("one/1", "two/0", 2))), changed);
+        for (path, file) in [("n.one", "one/1"), ("n.two", "two/1")] {
+            assert_eq!(load(store, table, path).expect("there").location, location(file));
+            get(store, file);
+        }
+        for file in ["one/2", "two/2"] {
+            let missing = store.find_object(&bucket(store, "bucket"), &key(file), None);
+            assert!(matches!(missing, Err(StoreError::NoSuchKey { .. })), "{file}");
+        }
+        let twice = vec![
+            change(store, table, "n.one", at("one/1"), "one/3"),
+            change(store, table, "n.one", at("one/1"), "one/4"),
+        ];
+        assert!(matches!(refused(commit(store, twice)), CatalogError::InvalidCommit(_)));
+        assert!(matches!(refused(commit(store, Vec::new())), CatalogError::InvalidCommit(_)));
+        let gone = vec![change(store, table, "n.no", at("no/0"), "no/1")];
+        let missing = CatalogError::NoSuchTable { table: "n.no".to_owned() };
+        assert_eq!(refused(commit(store, gone)), missing);
+        let missing = CatalogError::NoSuchNamespace { namespace: "no".to_owned() };
+        assert_eq!(refused(create_table(store, "no.t", "no/0")), missing);
+        assert!(store.verify(&mut |_| {}).expect("verified").damaged.is_empty());
+    });
+}
+
+#[test]
+fn tables_and_views_share_their_names() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        create(store, "m").expect("created");
+        create_table(store, "n.t", "t/0").expect("created");
+        let view = |path: &str, file: &str| {
+            commit(store, vec![change(store, TableKind::View, path, Expected::Missing, file)])
+        };
+        let exists = CatalogError::TableExists { name: "n.t".to_owned() };
+        assert_eq!(refused(view("n.t", "v/0")), exists);
+        assert_eq!(refused(create_table(store, "n.t", "t/1")), exists);
+        view("n.v", "v/0").expect("created");
+        let exists = CatalogError::ViewExists { name: "n.v".to_owned() };
+        assert_eq!(refused(create_table(store, "n.v", "t/1")), exists);
+        let rename = |kind, from: &str, to: &str| {
+            store.rename_table(&here, kind, table(from), table(to)).wait()
+        };
+        assert_eq!(refused(rename(TableKind::Table, "n.t", "n.v")), exists);
+        let missing = CatalogError::NoSuchView { view: "n.t".to_owned() };
+        assert_eq!(refused(rename(TableKind::View, "n.t", "n.x")), missing);
+        let missing = CatalogError::NoSuchNamespace { namespace: "no".to_owned() };
+        assert_eq!(refused(rename(TableKind::Table, "n.t", "no.t")), missing);
+        rename(TableKind::Table, "n.t", "m.t").expect("renamed");
+        assert_eq!(names(store, TableKind::Table, "n"), [""; 0]);
+        assert_eq!(names(store, TableKind::Table, "m"), ["t"]);
+        assert_eq!(names(store, TableKind::View, "n"), ["v"]);
+        let moved = load(store, TableKind::Table, "m.t").expect("there");
+        assert_eq!((moved.uuid, &*moved.location), ([7; 16], &*location("t/0")));
+        assert!(load(store, TableKind::View, "m.t").is_err());
+        let dropped = store.drop_table(&here, TableKind::View, table("n.v")).wait();
+        assert_eq!(dropped.expect("dropped").location, location("v/0"));
+        assert!(load(store, TableKind::View, "n.v").is_err());
+    });
+}
+
+#[test]
+fn of_many_writers_of_one_state_one_wins() {
+    let store = Store::open(config(1)).expect("memory");
+    create_bucket(&store, "bucket");
+    create(&store, "n").expect("created");
+    create_table(&store, "n.t", "t/0").expect("created");
+    let writers: Vec<_> = (1..9)
+        .map(|number| {
+            let store = store.clone();
+            thread::spawn(move || {
+                let expected = Expected::Location(location("t/0"));
+                let file = format!("t/{number}");
+                commit(&store, vec![change(&store, TableKind::Table, "n.t", expected, &file)])
+            })
+        })
+        .collect();
+    let results: Vec<_> = writers.into_iter().map(|it| it.join().expect("no panic")).collect();
+    let mut won = results.iter().filter_map(|result| result.as_ref().ok());
+    let winner = won.next().expect("one")[0].location.clone();
+    assert!(won.next().is_none());
+    for lost in results.into_iter().filter(Result::is_err) {
+        assert_eq!(refused(lost), CatalogError::Changed { name: "n.t".to_owned() });
+    }
+    assert_eq!(load(&store, TableKind::Table, "n.t").expect("there").location, winner);
+}
+
+#[test]
+fn many_tables_are_listed_in_pages() {
+    let store = Store::open(config(1)).expect("memory");
+    create_bucket(&store, "bucket");
+    create(&store, "n").expect("created");
+    let here = bucket(&store, "bucket");
+    for number in 0..2_500_u32 {
+        let name = table(&format!("n.t{number:05}"));
+        let uuid = u128::from(number).to_be_bytes();
+        let new = TableChange::new(TableKind::Table, name, Expected::Missing, uuid, location("x"));
+        store.commit_tables(&here, vec![new]).wait().expect("created");
+    }
+    let (mut range, mut sizes, mut last) = (all(1_000_000), Vec::new(), String::new());
+    loop {
+        let page = store.list_tables(&here, TableKind::Table, &namespace("n"), &range);
+        let page = page.expect("listed");
+        sizes.push(page.names.len());
+        assert!(page.names.is_sorted() && page.names[0] > last);
+        last = page.names.last().expect("some").clone();
+        match page.next {
+            Some(next) => range.after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(sizes, [1000, 1000, 500]);
+}
+
+#[test]
+fn a_bucket_goes_with_its_catalog_only_when_that_is_empty() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        let refused = store.delete_bucket(&here).wait();
+        assert!(matches!(refused, Err(StoreError::BucketNotEmpty { .. })));
+        store.drop_namespace(&here, namespace("n")).wait().expect("empty");
+        delete_bucket(store, "bucket");
+        assert!(matches!(
+            store.create_namespace(&here, namespace("n"), BTreeMap::new()).wait(),
+            Err(StoreError::NoSuchBucket { .. })
+        ));
+        // The next bucket of that name has none of it.
+        create_bucket(store, "bucket");
+        let here = bucket(store, "bucket");
+        assert!(store.namespace(&here, &namespace("n")).is_err());
+        create(store, "n").expect("created");
+        store.reset_bucket(&here.name, Vec::new()).expect("reset");
+        assert!(store.namespace(&bucket(store, "bucket"), &namespace("n")).is_err());
+    });
+}
+
+#[test]
+fn a_catalog_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let open = || Store::open(on_directory(directory.path())).expect("opens");
+    let store = open();
+    create_bucket(&store, "bucket");
+    create(&store, "n").expect("created");
+    create_table(&store, "n.t", "t/0").expect("created");
+    store.close();
+    let store = open();
+    assert_eq!(load(&store, TableKind::Table, "n.t").expect("there").location, location("t/0"));
+    assert!(store.verify(&mut |_| {}).expect("verified").damaged.is_empty());
+}
