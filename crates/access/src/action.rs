@@ -144,6 +144,23 @@ actions! {
         UpdateIndexMode
         UpdateMetadataConfiguration
     }
+    "s3tables" {
+        CreateNamespace
+        CreateTable
+        DeleteNamespace
+        DeleteTable
+        GetNamespace
+        GetTable
+        GetTableBucket
+        GetTableData
+        GetTableMetadataLocation
+        ListNamespaces
+        ListTables
+        PutTableData
+        RenameTable
+        UpdateNamespaceProperties
+        UpdateTableMetadataLocation
+    }
 }
 
 impl Action {

@@ -186,8 +186,8 @@ pub fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusa
 }
 
 impl<T> Granted<T> {
-    /// The permission that results from a decision about a vector bucket or index.
-    pub(super) fn of_vectors(target: T, principal: &Principal) -> Granted<T> {
+    /// The permission that results from a decision elsewhere in this crate.
+    pub(super) fn of_decision(target: T, principal: &Principal) -> Granted<T> {
         Granted { target, principal: principal.clone(), seen: Seen::NotAsked }
     }
 

@@ -23,7 +23,7 @@
 //! | `decision` | The order of evaluation, and the reason of a refusal |
 //! | `documents` | The documents of a bucket that matter for access, parsed once per change |
 //! | `delivery` | The permission of the server to deliver access logs and inventories |
-//! | `granted`, `vectors` | Resolution and permission for buckets, vector buckets and indexes |
+//! | `granted`, `vectors`, `tables` | Resolution and permission for buckets, vector buckets and indexes, catalogs of buckets |
 //! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
 //! | [`remote`] | The targets of replication, with what happened at each |
@@ -75,6 +75,7 @@ mod principal;
 pub mod remote;
 mod resource;
 pub mod state;
+mod tables;
 pub mod tiers;
 mod vectors;
 
@@ -86,4 +87,5 @@ pub use self::granted::{
 };
 pub use self::logged::{AccessLog, LoggedKind, LoggedRequest};
 pub use self::principal::Principal;
+pub use self::tables::{TableBuckets, TableQuestion};
 pub use self::vectors::{Named, VectorBuckets, VectorQuestion};

@@ -136,7 +136,7 @@ impl VectorBuckets {
             Some(Tagged::Bucket(bucket.resource.clone())),
         );
         decide_all(question, &bucket.arn, &bucket, policy.as_deref(), tags)?;
-        Ok(Granted::of_vectors(bucket, question.principal))
+        Ok(Granted::of_decision(bucket, question.principal))
     }
 
     /// Resolves the vector bucket `name`, and decides about the question on an index that is to be
@@ -151,7 +151,7 @@ impl VectorBuckets {
         let (bucket, policy) = self.resolve(store, name)?;
         let tags = OfResource::new(store, question.context, &bucket, None);
         decide_all(question, &bucket.index_arn(index), &bucket, policy.as_deref(), tags)?;
-        Ok(Granted::of_vectors(bucket, question.principal))
+        Ok(Granted::of_decision(bucket, question.principal))
     }
 
     /// Resolves the index `index` of the vector bucket `name`, and decides about the question.
@@ -170,7 +170,7 @@ impl VectorBuckets {
         let tagged = found.as_ref().ok().map(|index| Tagged::Index(index.clone()));
         let tags = OfResource::new(store, question.context, &bucket, tagged);
         decide_all(question, &arn, &bucket, policy.as_deref(), tags)?;
-        Ok(Granted::of_vectors(Named { arn, resource: found? }, question.principal))
+        Ok(Granted::of_decision(Named { arn, resource: found? }, question.principal))
     }
 
     /// The vector bucket with this name, and its policy.

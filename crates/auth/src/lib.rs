@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `head`, `query`, `carried` | The security headers, the query, and headers carried in a query, each scanned once |
 //! | `sigv4`, `canonical`, `signing_key`, `amz_date` | Version 4 in a header: scope, canonical request, derived keys and their cache, time stamps |
+//! | `bearer` | Bearer tokens for an access key, for the Iceberg REST catalog |
 //! | `presigned`, `sigv2` | Version 4 in a query; Version 2 in a query and in a header |
 //! | `post_object`, `post_form`, `post_file`, `post_policy`, `post_tagging` | Form uploads, which become a PUT |
 //! | `payload`, `chunked`, `trailer` | The declared payload; aws-chunked framing; trailers |
@@ -78,6 +79,7 @@
 //! ```
 
 mod amz_date;
+mod bearer;
 mod body;
 mod canonical;
 mod carried;
@@ -345,16 +347,14 @@ impl Authenticator {
         }
         let content_sha256 = match (in_header.or(in_query), claim.scope.service) {
             (Some(content_sha256), _) => content_sha256,
-            (None, Service::S3Vectors | Service::Sts | Service::Iam)
-                if parts.method == Method::POST =>
-            {
+            (None, service) if service.implies_hash() && parts.method == Method::POST => {
                 return Ok(Outcome::NeedsBodyHash(claim));
             }
             // For these services only POST has a body, and only the body of a POST is charged to
             // the budget as a whole. No other body is collected before its signature is verified.
-            (None, Service::S3Vectors | Service::Sts | Service::Iam) => EMPTY_SHA256_TEXT,
-            (None, Service::S3 | Service::S3Express) if presigned.is_some() => UNSIGNED_PAYLOAD,
-            (None, Service::S3 | Service::S3Express) => {
+            (None, service) if service.implies_hash() => EMPTY_SHA256_TEXT,
+            (None, _) if presigned.is_some() => UNSIGNED_PAYLOAD,
+            (None, _) => {
                 return Err(error::invalid_request(
                     "Missing required header for this request: x-amz-content-sha256",
                 ));

@@ -14,6 +14,10 @@ pub enum Service {
     Sts,
     /// Users and their policies.
     Iam,
+    /// Tables: the Iceberg REST catalog, as clients of S3 Tables sign for it.
+    S3Tables,
+    /// The gateway of AWS for APIs of others, for which clients of Iceberg REST catalogs sign unless told otherwise.
+    ExecuteApi,
 }
 
 impl Service {
@@ -26,6 +30,8 @@ impl Service {
             Service::S3Vectors => "s3vectors",
             Service::Sts => "sts",
             Service::Iam => "iam",
+            Service::S3Tables => "s3tables",
+            Service::ExecuteApi => "execute-api",
         }
     }
 
@@ -43,8 +49,21 @@ impl Service {
     }
 
     pub(super) fn parse(name: &str) -> Option<Service> {
-        let all = [Service::S3, Service::S3Express, Service::S3Vectors, Service::Sts, Service::Iam];
+        let all = [
+            Service::S3,
+            Service::S3Express,
+            Service::S3Vectors,
+            Service::Sts,
+            Service::Iam,
+            Service::S3Tables,
+            Service::ExecuteApi,
+        ];
         all.into_iter().find(|service| service.name() == name)
+    }
+
+    /// `true` if clients need not declare the hash of the body that they have signed.
+    pub(super) fn implies_hash(self) -> bool {
+        !matches!(self, Service::S3 | Service::S3Express)
     }
 
     /// `true` for a global service: clients sign for its one region, whatever region is configured.

@@ -27,6 +27,9 @@ const SCOPE_END: &str = "aws4_request";
 /// Path prefix of requests whose region may be empty.
 pub(super) const ADMIN_PATHS: &str = "/minio/admin/";
 
+/// Path prefix of the Iceberg REST catalog.
+const CATALOG_PATHS: &str = "/_iceberg/";
+
 /// The region of services that AWS runs in one region only.
 const GLOBAL_REGION: &str = "us-east-1";
 
@@ -168,7 +171,11 @@ impl Claim<'_> {
     ) -> Result<(), ApiError> {
         let path_form = match self.scope.service {
             Service::S3 | Service::S3Express => PathForm::Once,
-            Service::S3Vectors | Service::Sts | Service::Iam => PathForm::Twice,
+            Service::S3Vectors
+            | Service::Sts
+            | Service::Iam
+            | Service::S3Tables
+            | Service::ExecuteApi => PathForm::Twice,
         };
         let signed_headers = self.signed_headers;
         let mut canonical = Canonical { path_form, signed_headers, payload_hash };
@@ -181,10 +188,18 @@ impl Claim<'_> {
         }
         // Some signers keep characters in the path that AWS would encode, or encode others: try the
         // path as sent, too. Both forms name the same object, so this accepts no other request.
-        if path_form == PathForm::Once {
-            canonical.path_form = PathForm::AsSent;
-            let as_sent = canonical.write(parts, query);
-            if as_sent != request && self.matches(&hex_digest(&Sha256::digest(&as_sent))) {
+        let mut others = match path_form {
+            PathForm::Once => vec![PathForm::AsSent],
+            PathForm::Twice | PathForm::AsSent => Vec::new(),
+        };
+        // Clients of the catalog encode the path twice whatever service they sign for, or not again.
+        if parts.uri.path().starts_with(CATALOG_PATHS) {
+            others.extend([PathForm::Twice, PathForm::AsSent]);
+        }
+        for other in others {
+            canonical.path_form = other;
+            let otherwise = canonical.write(parts, query);
+            if otherwise != request && self.matches(&hex_digest(&Sha256::digest(&otherwise))) {
                 return Ok(());
             }
         }

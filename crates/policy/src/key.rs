@@ -164,6 +164,9 @@ context_keys! {
 
         S3VectorsKmsKeyArn "s3vectors:kmsKeyArn"
         S3VectorsSseType "s3vectors:sseType"
+
+        S3TablesNamespace "s3tables:namespace"
+        S3TablesTableName "s3tables:tableName"
     }
     tagged {
         PrincipalTag "aws:PrincipalTag/"

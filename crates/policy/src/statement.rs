@@ -298,8 +298,8 @@ fn check_condition_key(name: &str, key: &ContextKey, kind: Kind<'_>) -> Result<(
         name.split_once(':').is_some_and(|(vendor, _)| vendor.eq_ignore_ascii_case(service))
     };
     let is_valid = match kind {
-        Kind::Bucket(_) => !is_other && !is_of("s3vectors"),
-        Kind::VectorBucket(_) => !is_other && !is_of("s3"),
+        Kind::Bucket(_) => !is_other && !is_of("s3vectors") && !is_of("s3tables"),
+        Kind::VectorBucket(_) => !is_other && !is_of("s3") && !is_of("s3tables"),
         Kind::Identity | Kind::Session | Kind::Trust => {
             let is_named = name.split_once(':').is_some_and(|(vendor, key)| {
                 !vendor.is_empty() && !key.is_empty() && !name.contains(char::is_whitespace)

@@ -244,7 +244,8 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::TextSearchExists { .. }
         | StoreError::NoSuchVectorPolicy { .. }
         | StoreError::IndexDamaged { .. }
-        | StoreError::InvalidField { .. } => internal(&error),
+        | StoreError::InvalidField { .. }
+        | StoreError::Catalog(_) => internal(&error),
         StoreError::Corrupt { .. }
         | StoreError::FormatTooNew { .. }
         | StoreError::NotADataDirectory { .. }

@@ -33,6 +33,7 @@ use liteio_observe::trace::{Audience, Tracer};
 use liteio_s3 as s3;
 use liteio_s3vectors as vectors;
 use liteio_space::Space;
+use liteio_tables as tables;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{
@@ -136,7 +137,9 @@ impl Dispatch {
         };
         let health = Health::new(readiness, details, has_buckets).with_over(over);
         let tracer = Arc::new(Tracer::default());
-        let others = vectors::operation_names().chain(iam::operation_names());
+        let others = vectors::operation_names()
+            .chain(iam::operation_names())
+            .chain(tables::operation_names());
         let counters = Arc::new(Counters::new(s3::operation_names(), others));
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&counters) as _, Arc::clone(&tracer) as _];

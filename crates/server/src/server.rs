@@ -326,6 +326,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets the warehouse of requests to the Iceberg REST catalog that name none: the name of a bucket. Without it they
+    /// are refused.
+    pub fn iceberg_warehouse(mut self, bucket: impl Into<String>) -> ServerBuilder {
+        self.config.tables.warehouse = Some(bucket.into());
+        self
+    }
+
     /// Sets the time that a restore of an archived object takes. The default is 1 second.
     pub fn restore_delay(mut self, delay: Duration) -> ServerBuilder {
         self.config.restore_delay = delay;

@@ -1,11 +1,12 @@
 //! [`Space`]: one store with its users, authentication and services.
 //!
 //! A server has one space, and with the test API any number. A space authenticates a request and passes it to the
-//! service in its signature: S3, S3 Vectors, IAM or STS.
+//! service in its signature: S3, S3 Vectors, IAM or STS. The Iceberg REST catalog has paths of its own.
 //!
 //! ```text
 //! request ──► no_auth (guard) ──► Authenticator ──► Service ──► S3Service, VectorsService, Iam
 //!    │                                                 (requests without a signature: S3)
+//!    ├── /_iceberg/: Authenticator, also by bearer tokens ──► TablesService
 //!    └── website, CORS preflight: S3Service, without authentication
 //! ```
 //!
@@ -42,7 +43,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body::Body;
 
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
@@ -54,6 +55,7 @@ use liteio_replicate::Replicators;
 use liteio_reports::{self as reports, Reports};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
+use liteio_tables::{self as tables, BasicCredentials, TablesService};
 use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
@@ -84,9 +86,10 @@ pub struct Space {
     pub tiering: Tiering,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
-    authenticator: Authenticator,
+    authenticator: Arc<Authenticator>,
     s3: S3Service,
     vectors: VectorsService,
+    tables: TablesService,
     iam: Iam,
     _watch: Watch,
 }
@@ -103,6 +106,8 @@ pub struct SpaceParts {
     pub targets: Vec<Arc<dyn Target>>,
     /// Settings of access logs and inventories.
     pub reports: reports::Settings,
+    /// Settings of the Iceberg REST catalog.
+    pub tables: tables::Settings,
     /// The request guard, if signatures are not checked.
     pub no_auth: Option<NoAuth>,
     /// The store's clock may differ from the clock of the signers.
@@ -112,7 +117,8 @@ pub struct SpaceParts {
 impl Space {
     /// Creates the services, and starts the delivery of events.
     pub fn new(parts: SpaceParts) -> Space {
-        let SpaceParts { name, app, users, targets, reports, no_auth, is_clock_shifted } = parts;
+        let SpaceParts { name, app, users, targets, reports, tables, no_auth, is_clock_shifted } =
+            parts;
         let (app, users) = (Arc::new(app), Arc::new(users));
         let is_open = no_auth.is_some();
         let clock = Arc::clone(app.store.clock());
@@ -129,6 +135,8 @@ impl Space {
             true => authenticator.with_signers_by(Arc::new(SystemTime::now)),
             false => authenticator,
         };
+        let authenticator = Arc::new(authenticator);
+        let tokens = Box::new(BearerTokens(Arc::clone(&authenticator)));
         let clock = Arc::clone(app.store.clock());
         Space {
             senders: Senders::start(&app, targets),
@@ -145,6 +153,7 @@ impl Space {
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
+            tables: TablesService::new(Arc::clone(&app), tables, tokens),
             iam: Iam::new(Arc::clone(&app), Arc::clone(&users), is_open),
             _watch: users.watch(&app),
             app,
@@ -190,7 +199,17 @@ impl Space {
         B::Error: Into<BoxError>,
     {
         let host_bucket = origin.target.host_bucket();
-        let mut request = self.authenticator.authenticate(request, host_bucket).await?;
+        let request = self.authenticator.authenticate(request, host_bucket).await?;
+        self.admitted(request, origin, allowance)
+    }
+
+    /// Notes the sender of an authenticated request, and reserves memory for its body.
+    fn admitted(
+        &self,
+        mut request: Request<AuthBody>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Result<Request<AuthBody>, ApiError> {
         request.extensions_mut().insert(Moment(self.app.now_unix_seconds()));
         let Some(key) = request.extensions().get().and_then(Identity::key) else {
             return Ok(request);
@@ -307,6 +326,12 @@ impl Space {
     {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let (head, body) = request.into_parts();
+        if origin.target.host_bucket().is_none()
+            && let Some(path) = tables::path_of(&head).map(str::to_owned)
+        {
+            let request = Request::from_parts(head, body);
+            return Box::pin(self.catalog(request, &path, origin, allowance)).await;
+        }
         if let Some(refusal) = of_other_service(&head) {
             return Err(refusal);
         }
@@ -320,6 +345,9 @@ impl Space {
                     Some(Service::S3Vectors) => vectors::refusal(&error),
                     Some(Service::Iam) => iam::refusal(&error),
                     Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
+                    Some(service @ (Service::S3Tables | Service::ExecuteApi)) => {
+                        not_served(service)
+                    }
                     _ => error,
                 });
             }
@@ -334,6 +362,9 @@ impl Space {
             Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
             Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
             None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
+            Some(service @ (Service::S3Tables | Service::ExecuteApi)) => {
+                return Err(not_served(*service));
+            }
             Some(Service::S3 | Service::S3Express) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
@@ -345,6 +376,75 @@ impl Space {
             (reply, _) => reply,
         }
     }
+}
+
+impl Space {
+    /// Authenticates a request of the Iceberg REST catalog, by a signature or a bearer token, and answers it.
+    async fn catalog<B>(
+        &self,
+        request: Request<B>,
+        path: &str,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let authorization = request.headers().get(AUTHORIZATION).cloned();
+        let bearer = authorization.as_ref().and_then(|it| of_scheme(it, "bearer"));
+        let authenticated = match (&self.no_auth, bearer) {
+            // Its body proves who sends it. It is short, and no memory is reserved for it before.
+            (_, _) if tables::is_for_token(path) => self.authenticator.anonymous(request),
+            (None, Some(token)) => self.by_bearer(request, token, origin, allowance),
+            _ => self.authenticated(request, origin, allowance).await,
+        };
+        let mut request = authenticated.map_err(|error| tables::refusal(&error))?;
+        if let Some(basic) = authorization.filter(|it| of_scheme(it, "basic").is_some()) {
+            request.extensions_mut().insert(BasicCredentials(basic));
+        }
+        self.tables.call(request, path).await
+    }
+
+    fn by_bearer<B>(
+        &self,
+        request: Request<B>,
+        token: &str,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Result<Request<AuthBody>, ApiError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let request = self.authenticator.authenticate_bearer(request, token)?;
+        self.admitted(request, origin, allowance)
+    }
+}
+
+/// The bearer tokens of a space.
+struct BearerTokens(Arc<Authenticator>);
+
+impl tables::Tokens for BearerTokens {
+    fn issue(&self, access_key: &str, secret: &str, seconds: u32) -> Option<String> {
+        self.0.issue_bearer(access_key, secret, seconds).ok()
+    }
+}
+
+/// The credentials of an authorization of this scheme.
+fn of_scheme<'a>(authorization: &'a HeaderValue, scheme: &str) -> Option<&'a str> {
+    let (found, credentials) = authorization.to_str().ok()?.split_once(' ')?;
+    found.eq_ignore_ascii_case(scheme).then(|| credentials.trim())
+}
+
+/// The refusal of a request that is signed for the catalog, and is for something else.
+fn not_served(service: Service) -> ApiError {
+    let message = format!(
+        "Requests for {} are served below /_iceberg/v1/ only: the Iceberg REST catalog.",
+        service.name()
+    );
+    let code = "UnknownOperationException";
+    ApiError::with_status(Dialect::S3Vectors, code, StatusCode::NOT_IMPLEMENTED, message)
 }
 
 /// The refusal of a request for another service of AWS, in JSON, which its client understands: services with that

@@ -35,6 +35,7 @@ pub(super) fn dialect(head: &Parts) -> Dialect {
         Some(Service::S3Vectors) => Dialect::S3Vectors,
         Some(Service::Iam) => Dialect::Iam,
         Some(Service::Sts) => Dialect::Sts,
+        Some(Service::S3Tables | Service::ExecuteApi) => Dialect::Iceberg,
         Some(Service::S3 | Service::S3Express) | None => Dialect::S3,
     }
 }
@@ -61,6 +62,8 @@ pub(super) async fn operation(
         Some(Service::S3Vectors) => {
             return Ok(vectors::operation_of(&head.method, head.uri.path()).map(str::to_owned));
         }
+        // Faults are for the operations of the other services.
+        Some(Service::S3Tables | Service::ExecuteApi) => return Ok(None),
         Some(Service::S3 | Service::S3Express) => {}
         Some(Service::Iam | Service::Sts) | None => {
             let is_form = has_content_type(&head.headers, "application/x-www-form-urlencoded");

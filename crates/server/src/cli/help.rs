@@ -49,7 +49,7 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
             "allow_insecure_sse_c",
         ],
     ),
-    ("Buckets", &["bucket_file", "seed", "object_ownership", "aws_defaults"]),
+    ("Buckets", &["bucket_file", "seed", "object_ownership", "aws_defaults", "iceberg_warehouse"]),
     (
         "Storage and background work",
         &[

@@ -308,6 +308,10 @@ pub(crate) struct ServerArgs {
     /// 1].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_RESTORE_DELAY")]
     pub(crate) restore_delay: Option<u32>,
+    /// Bucket whose catalog the Iceberg REST catalog (/_iceberg/v1/) uses for clients that name no
+    /// warehouse.
+    #[arg(long, value_name = "BUCKET", env = "LITEIO_ICEBERG_WAREHOUSE")]
+    pub(crate) iceberg_warehouse: Option<String>,
     /// Longest time in seconds until a request is in the server access log of its bucket
     /// (PutBucketLogging) [default: 300].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_ACCESS_LOG_INTERVAL")]

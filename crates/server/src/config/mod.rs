@@ -47,6 +47,7 @@ use liteio_observe::telemetry::{self, LogFormat};
 use liteio_reports::Settings as ReportSettings;
 use liteio_space::no_auth::{HostNames, NoAuth};
 use liteio_store::DEFAULT_DIRECTORY;
+use liteio_tables::Settings as TableSettings;
 use liteio_wire::proxy::Network;
 use liteio_wire::settings::error;
 
@@ -238,6 +239,8 @@ pub struct Config {
     pub restore_delay: Duration,
     /// Access logs and inventories.
     pub reports: ReportSettings,
+    /// The Iceberg REST catalog.
+    pub tables: TableSettings,
     /// The targets of events.
     pub events: EventSettings,
     /// The targets of replication.
@@ -335,6 +338,7 @@ impl Default for Config {
             lifecycle_day: DAY,
             restore_delay: RESTORE_DELAY,
             reports: ReportSettings::default(),
+            tables: TableSettings::default(),
             events: EventSettings::default(),
             replication: ReplicationSettings::default(),
             tiers: TierSettings::default(),
@@ -421,6 +425,7 @@ impl Config {
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             restore_delay: resolve_restore_delay(arguments.restore_delay)?,
             reports: resolve_reports(arguments.access_log_interval)?,
+            tables: resolve_tables(arguments.iceberg_warehouse.as_deref())?,
             events: resolve_events(arguments)?,
             replication: ReplicationSettings {
                 targets: Vec::new(),
@@ -718,6 +723,14 @@ fn resolve_reports(seconds: Option<u32>) -> Result<ReportSettings, ConfigError> 
         Some(seconds) => {
             Ok(ReportSettings { access_log_interval: Duration::from_secs(seconds.into()) })
         }
+    }
+}
+
+fn resolve_tables(warehouse: Option<&str>) -> Result<TableSettings, ConfigError> {
+    match warehouse.map(TableSettings::with_warehouse) {
+        None => Ok(TableSettings::default()),
+        Some(Ok(settings)) => Ok(settings),
+        Some(Err(reason)) => error(format!("--iceberg-warehouse: {reason}")),
     }
 }
 

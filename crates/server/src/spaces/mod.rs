@@ -75,8 +75,9 @@ async fn open_space(
     let opened = crate::open::open(config, hooks, image, store).await?;
     let Opened { app, users, targets, followers, made } = opened;
     let (no_auth, is_clock_shifted) = (config.without_signatures(), hooks.is_some());
-    let reports = config.reports;
-    let parts = SpaceParts { name, app, users, targets, reports, no_auth, is_clock_shifted };
+    let (reports, tables) = (config.reports, config.tables.clone());
+    let parts =
+        SpaceParts { name, app, users, targets, reports, tables, no_auth, is_clock_shifted };
     let space = Space::new(parts);
     Ok((space, followers, made))
 }

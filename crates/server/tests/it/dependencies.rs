@@ -164,6 +164,7 @@ const RULES: &[Rule] = &[
     except("s3", &["lane"], Paths(&["liteio_access::offload"])),
     except("server", &["open"], Paths(&["liteio_access::offload"])),
     in_all("s3vectors", Paths(&["liteio_access::offload"])),
+    in_all("tables", Paths(&["liteio_access::offload"])),
     in_all("iam", Paths(&["liteio_access::offload"])),
     // Only the top knows that there are several services.
     except("server", &["server"], Paths(&["crate::dispatch"])),
@@ -174,7 +175,16 @@ const RULES: &[Rule] = &[
     // Decisions know neither protocols nor the state of a server.
     within(
         "access",
-        &["action", "decision", "documents", "granted", "principal", "resource", "vectors"],
+        &[
+            "action",
+            "decision",
+            "documents",
+            "granted",
+            "principal",
+            "resource",
+            "tables",
+            "vectors",
+        ],
         Paths(&["crate::state", "http", "hyper", "liteio_wire::front", "liteio_wire::serve"]),
     ),
     // A name is resolved once, with the decision about it; the rest works on what was granted: all other
@@ -189,12 +199,14 @@ const RULES: &[Rule] = &[
     except("testkit", &["control"], Paths(&["liteio_store::BucketName"])),
     in_all("s3", Paths(&["liteio_store::BucketName"])),
     in_all("s3vectors", Paths(&["liteio_store::BucketName"])),
+    in_all("tables", Paths(&["liteio_store::BucketName"])),
     in_all("server", Paths(&["liteio_store::BucketName"])),
     in_all("reports", Paths(&["liteio_store::BucketName"])),
     except("access", &["granted", "vectors"], Code(&RESOLVING)),
     except("import", &["target", "prepare::buckets"], Code(&RESOLVING)),
     in_all("s3", Code(&RESOLVING)),
     in_all("s3vectors", Code(&RESOLVING)),
+    in_all("tables", Code(&RESOLVING)),
     in_all("reports", Code(&RESOLVING)),
     in_all("admin", Code(&RESOLVING)),
     in_all("server", Code(&RESOLVING)),
@@ -249,6 +261,7 @@ const RULES: &[Rule] = &[
     // The operations know no sockets, and nothing imports the table of operations.
     in_all("s3", Paths(&["liteio_wire::serve", "liteio_wire::tls", "crate::dispatch"])),
     in_all("s3vectors", Paths(&["liteio_wire::serve", "liteio_wire::tls", "liteio_wire::front"])),
+    in_all("tables", Paths(&["liteio_wire::serve", "liteio_wire::tls", "liteio_wire::front"])),
     // Vectors know files through `disk` and ask no clock, and the finer parts know nothing of the whole.
     in_all(
         "vector",
@@ -315,7 +328,7 @@ impl Rule {
 
 /// Crates without circles between the modules of their root. That a circle would be found is tested
 /// beside `circles`.
-const WITHOUT_CIRCLES: [&str; 27] = [
+const WITHOUT_CIRCLES: [&str; 28] = [
     "access",
     "admin",
     "applets",
@@ -339,6 +352,7 @@ const WITHOUT_CIRCLES: [&str; 27] = [
     "server",
     "space",
     "store",
+    "tables",
     "testkit",
     "tier",
     "vector",
@@ -473,6 +487,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 27] = [
     ("liteio-iam", &["access", "auth", "identity", "policy", "store", "wire"], &["serde", "tokio"]),
     ("liteio-s3", &["access", "auth", "policy", "store", "wire"], &["quick-xml", "s3s", "tokio"]),
     ("liteio-s3vectors", &["access", "auth", "policy", "store", "wire"], &["serde"]),
+    ("liteio-tables", &["access", "auth", "iceberg", "identity", "policy", "store", "wire"], &[]),
     ("liteio-observe", &["access", "identity", "store", "wire"], &["rustix", "serde", "tokio"]),
     ("liteio-tier", &["access", "client", "store"], &["tokio"]),
     (
@@ -497,6 +512,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 27] = [
             "reports",
             "s3",
             "s3vectors",
+            "tables",
             "tier",
             "wire",
         ],
@@ -533,6 +549,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 27] = [
             "s3vectors",
             "space",
             "store",
+            "tables",
             "testkit",
             "wire",
         ],

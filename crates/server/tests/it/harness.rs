@@ -336,6 +336,11 @@ impl<'a> RawRequest<'a> {
         self
     }
 
+    /// The same, signed for another service.
+    pub(crate) fn for_service(self, service: &'static str) -> Self {
+        Self { service, ..self }
+    }
+
     pub(crate) fn anonymous(mut self) -> Self {
         self.user = None;
         self

@@ -83,6 +83,7 @@ mod snowball;
 mod sources;
 mod spelling;
 mod sts;
+mod tables;
 mod tagging;
 mod test_api;
 mod test_faults;

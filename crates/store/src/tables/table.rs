@@ -111,6 +111,33 @@ impl Store {
         record.map(|record| Table::new(name, record)).ok_or_else(|| kind.missing(name))
     }
 
+    /// The first table or view of a bucket that fits, by its kind, name and location. It walks all of them.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub fn find_table(
+        &self,
+        bucket: &Bucket,
+        fits: &dyn Fn(TableKind, &TableName, &str) -> bool,
+    ) -> Result<Option<TableName>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let [_, tables, views] = space::catalog_of(bucket.require(&snapshot)?);
+        for (kind, prefix) in [(TableKind::Table, tables), (TableKind::View, views)] {
+            let mut cursor = space::within(&snapshot, &prefix)?;
+            while let Some((place, value)) = cursor.next()? {
+                let record = TableRecord::decode(place, value)?;
+                let split = space::split_catalog(place);
+                let (_, path, name) =
+                    split.ok_or_else(|| StoreError::corrupt("the name of a table"))?;
+                let name = TableName::new(NamespaceName::of_path(&path)?, name.to_owned())?;
+                if fits(kind, &name, &record.location) {
+                    return Ok(Some(name));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// A page of the tables or views in a namespace.
     ///
     /// # Errors

@@ -38,6 +38,7 @@ mod reset;
 mod restores;
 mod scrub;
 mod tables;
+mod tables_crash;
 mod tiers;
 mod tree_damage;
 mod usage;

@@ -37,6 +37,7 @@ pub(crate) fn error_response(
         | Dialect::Iam
         | Dialect::Sts
         | Dialect::Admin
+        | Dialect::Iceberg
         | Dialect::Website => None,
         Dialect::S3Vectors => HeaderValue::from_str(error.code()).ok(),
     };
@@ -55,6 +56,7 @@ pub(crate) fn error_response(
         Dialect::S3 => ("application/xml", xml_document(&error, resource, ids)),
         Dialect::S3Control => ("application/xml", control_document(&error, ids)),
         Dialect::S3Vectors => ("application/json", json_document(&error)),
+        Dialect::Iceberg => ("application/json", iceberg_document(&error)),
         Dialect::Admin => ("application/json", admin_document(&error, resource, ids)),
         Dialect::Website => ("text/html; charset=utf-8", page(&error, ids)),
         Dialect::Iam => ("text/xml", query_document(&error, IAM_NAMESPACE, ids)),
@@ -163,6 +165,13 @@ fn json_document(error: &ApiError) -> String {
     document.to_string()
 }
 
+/// The JSON document of Iceberg's REST catalog.
+fn iceberg_document(error: &ApiError) -> String {
+    let status = error.status().as_u16();
+    json!({ "error": { "message": error.message(), "type": error.code(), "code": status } })
+        .to_string()
+}
+
 /// The JSON document of MinIO's admin API.
 fn admin_document(error: &ApiError, resource: &str, ids: &RequestIds) -> String {
     let mut document = json!({
@@ -258,6 +267,18 @@ mod tests {
             assert!(!response.headers().contains_key(CONTENT_TYPE));
             assert_eq!(text(response).await, "");
         }
+    }
+
+    #[tokio::test]
+    async fn errors_of_the_rest_catalog_are_those_of_its_specification() {
+        let status = StatusCode::NOT_FOUND;
+        let error = ApiError::with_status(Dialect::Iceberg, "NoSuchTableException", status, "gone");
+        let response = error_response(error, "/_iceberg/v1/config", &ids(), false);
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+        assert_eq!(
+            text(response).await,
+            r#"{"error":{"code":404,"message":"gone","type":"NoSuchTableException"}}"#
+        );
     }
 
     #[tokio::test]

@@ -16,6 +16,8 @@ pub enum Dialect {
     /// JSON with `__type`, `message` and the elements as the one entry of `fieldList`; the code is
     /// also in `x-amzn-errortype`.
     S3Vectors,
+    /// JSON with `error`, an object with `message`, `type` (the code) and `code` (the status): Iceberg's REST catalog.
+    Iceberg,
     /// The XML of S3 in an `ErrorResponse`, as S3 Control has it.
     S3Control,
     /// XML of the query protocol: Type, Code and Message in an `ErrorResponse` of IAM.

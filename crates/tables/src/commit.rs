@@ -1,0 +1,184 @@
+//! Commits of tables: one, or several of a transaction.
+
+use std::sync::Arc;
+
+use liteio_access::Granted;
+use liteio_iceberg::{CommitTable, Identifier, TableMetadata};
+use liteio_store::StoreError;
+use liteio_store::tables::{CatalogError, Expected, Table, TableChange, TableKind, TableName};
+
+use super::Call;
+use super::error::{ApiResult, Exception};
+use super::limits::COMMIT_ATTEMPTS;
+use super::metadata::{NewFile, new_uuid, text_of_uuid, uuid_of};
+use super::namespace::stored;
+
+/// The state of a table.
+pub(crate) struct Loaded {
+    pub(crate) location: String,
+    pub(crate) metadata: Arc<TableMetadata>,
+}
+
+/// The state that a commit leads to.
+struct Next {
+    /// The metadata that stay as they are have no change.
+    change: Option<(TableChange, usize)>,
+    loaded: Loaded,
+}
+
+/// A name as the store has it.
+pub(crate) fn named(name: &Identifier) -> Result<TableName, StoreError> {
+    TableName::new(stored(name.namespace())?, name.name().to_owned())
+}
+
+impl Call<'_> {
+    /// The current state of a table.
+    pub(crate) fn load(&self, granted: &Granted, name: &Identifier) -> ApiResult<Loaded> {
+        let table = self.store.table(granted.bucket(), TableKind::Table, &named(name)?)?;
+        self.load_of(granted, table)
+    }
+
+    fn load_of(&self, granted: &Granted, table: Table) -> ApiResult<Loaded> {
+        let Table { location, .. } = table;
+        let metadata = self.shared.files.table(self.store, granted.bucket(), &location)?;
+        Ok(Loaded { location, metadata })
+    }
+
+    /// Commits all of `commits`, or none. Where another commit came first, the requirements decide whether these still
+    /// hold.
+    pub(crate) fn commit(
+        &self,
+        granted: &Granted,
+        commits: &[(&Identifier, &CommitTable)],
+    ) -> ApiResult<Vec<Loaded>> {
+        let mut attempt = 1;
+        loop {
+            match self.try_commit(granted, commits) {
+                Err(Attempt::Lost(_)) if attempt < COMMIT_ATTEMPTS => attempt += 1,
+                Err(Attempt::Lost(error)) => return Err(error.into()),
+                Err(Attempt::Refused(exception)) => return Err(exception),
+                Ok(loaded) => return Ok(loaded),
+            }
+        }
+    }
+
+    fn try_commit(
+        &self,
+        granted: &Granted,
+        commits: &[(&Identifier, &CommitTable)],
+    ) -> Result<Vec<Loaded>, Attempt> {
+        let nexts = commits.iter().map(|(name, commit)| self.next(granted, name, commit));
+        let nexts = nexts.collect::<ApiResult<Vec<_>>>()?;
+        let (mut changes, mut loaded, mut written) = (Vec::new(), Vec::new(), Vec::new());
+        for next in nexts {
+            if let Some((change, bytes)) = next.change {
+                changes.push(change);
+                written.push((loaded.len(), bytes));
+            }
+            loaded.push(next.loaded);
+        }
+        if !changes.is_empty() {
+            self.store.commit_tables(granted.bucket(), changes).wait()?;
+        }
+        for (place, bytes) in written {
+            let Loaded { location, metadata } = &loaded[place];
+            self.shared.files.keep((granted.bucket().id, location.clone()), bytes, metadata);
+        }
+        Ok(loaded)
+    }
+
+    /// Decides a commit on the current state of its table.
+    fn next(&self, granted: &Granted, name: &Identifier, commit: &CommitTable) -> ApiResult<Next> {
+        let table = named(name)?;
+        let found = self.store.table(granted.bucket(), TableKind::Table, &table);
+        let current = match found {
+            Ok(found) => Some(self.load_of(granted, found)?),
+            Err(StoreError::Catalog(CatalogError::NoSuchTable { .. })) if commit.is_create() => {
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let metadata = current.as_ref().map(|current| &*current.metadata);
+        for requirement in &commit.requirements {
+            TableMetadata::check(metadata, requirement)?;
+        }
+        let (next, expected) = match &current {
+            None => {
+                let uuid = text_of_uuid(&new_uuid()?);
+                let next = TableMetadata::from_updates(&commit.updates, &uuid, self.now_ms())?;
+                (next, Expected::Missing)
+            }
+            Some(Loaded { location, metadata }) => {
+                let next = metadata.apply(&commit.updates, self.now_ms(), Some(location))?;
+                if next == **metadata {
+                    let (location, metadata) = (location.clone(), Arc::clone(metadata));
+                    return Ok(Next { change: None, loaded: Loaded { location, metadata } });
+                }
+                (next, Expected::Location(location.clone()))
+            }
+        };
+        let previous = current.as_ref().map(|current| &*current.location);
+        self.changed(granted, table, next, expected, previous)
+    }
+
+    /// The change of a table to new metadata, whose file is staged.
+    fn changed(
+        &self,
+        granted: &Granted,
+        table: TableName,
+        next: TableMetadata,
+        expected: Expected,
+        previous: Option<&str>,
+    ) -> ApiResult<Next> {
+        let (app, owner) = (&self.shared.app, granted.owner());
+        let file = NewFile::stage(app, granted.bucket(), owner, &next, previous)?;
+        let (uuid, location) = (uuid_of(next.uuid()), file.location);
+        let change = TableChange::new(TableKind::Table, table, expected, uuid, location.clone());
+        let change = Some((change.with_metadata(file.metadata), file.bytes));
+        Ok(Next { change, loaded: Loaded { location, metadata: Arc::new(next) } })
+    }
+
+    /// Creates a table with these metadata.
+    pub(crate) fn create(
+        &self,
+        granted: &Granted,
+        name: &Identifier,
+        metadata: TableMetadata,
+    ) -> ApiResult<Loaded> {
+        let next = self.changed(granted, named(name)?, metadata, Expected::Missing, None)?;
+        let Next { change, loaded } = next;
+        if let Some((change, bytes)) = change {
+            self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+            let id = (granted.bucket().id, loaded.location.clone());
+            self.shared.files.keep(id, bytes, &loaded.metadata);
+        }
+        Ok(loaded)
+    }
+}
+
+/// The end of an attempt.
+enum Attempt {
+    /// Another commit came first.
+    Lost(StoreError),
+    /// A refusal that another attempt does not change.
+    Refused(Exception),
+}
+
+impl From<Exception> for Attempt {
+    fn from(exception: Exception) -> Attempt {
+        Attempt::Refused(exception)
+    }
+}
+
+impl From<StoreError> for Attempt {
+    fn from(error: StoreError) -> Attempt {
+        match &error {
+            StoreError::Catalog(
+                CatalogError::Changed { .. }
+                | CatalogError::TableExists { .. }
+                | CatalogError::NoSuchTable { .. },
+            ) => Attempt::Lost(error),
+            _ => Attempt::Refused(error.into()),
+        }
+    }
+}

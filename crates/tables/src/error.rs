@@ -1,0 +1,234 @@
+//! Errors by the error model of the specification, and the only mapping from store errors to them.
+
+use http::{HeaderMap, StatusCode};
+use liteio_access::Refusal;
+use liteio_iceberg::{Failed, Invalid};
+use liteio_store::StoreError;
+use liteio_store::tables::CatalogError;
+use liteio_wire::reply::{ApiError, Dialect};
+
+pub(crate) type ApiResult<T> = Result<T, Exception>;
+
+/// An exception of the REST catalog.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Exception(ApiError);
+
+fn exception(name: &'static str, status: StatusCode, message: impl Into<String>) -> Exception {
+    Exception(ApiError::with_status(Dialect::Iceberg, name, status, message.into()))
+}
+
+impl From<Exception> for ApiError {
+    fn from(exception: Exception) -> ApiError {
+        exception.0
+    }
+}
+
+impl Exception {
+    /// The request is malformed.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Exception {
+        exception("BadRequestException", StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The values of the request contradict the specification.
+    pub(crate) fn validation(message: impl Into<String>) -> Exception {
+        exception("ValidationException", StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn not_authorized(message: impl Into<String>) -> Exception {
+        exception("NotAuthorizedException", StatusCode::UNAUTHORIZED, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Exception {
+        exception("ForbiddenException", StatusCode::FORBIDDEN, message)
+    }
+
+    /// The server does not have that part of the specification.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Exception {
+        exception("UnsupportedOperationException", StatusCode::NOT_ACCEPTABLE, message)
+    }
+
+    pub(crate) fn no_such_route() -> Exception {
+        let message = "The Iceberg REST catalog has no such route.";
+        exception("NotFoundException", StatusCode::NOT_FOUND, message)
+    }
+
+    pub(crate) fn no_such_warehouse(message: impl Into<String>) -> Exception {
+        exception("NoSuchWarehouseException", StatusCode::NOT_FOUND, message)
+    }
+
+    pub(crate) fn unprocessable(message: impl Into<String>) -> Exception {
+        exception("UnprocessableEntityException", StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    pub(crate) fn commit_failed(message: impl Into<String>) -> Exception {
+        exception("CommitFailedException", StatusCode::CONFLICT, message)
+    }
+
+    fn not_found(name: &'static str, error: &CatalogError) -> Exception {
+        exception(name, StatusCode::NOT_FOUND, sentence(error))
+    }
+
+    fn exists(error: &CatalogError) -> Exception {
+        exception("AlreadyExistsException", StatusCode::CONFLICT, sentence(error))
+    }
+
+    fn unavailable(message: impl Into<String>) -> Exception {
+        exception("ServiceUnavailableException", StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    fn internal(error: &dyn std::error::Error) -> Exception {
+        tracing::error!(%error, "a request of the catalog failed");
+        let message = "The server has failed. Please try again.";
+        exception("InternalServerError", StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// `true` for a commit that lost against another one.
+    pub(crate) fn is_commit_failure(&self) -> bool {
+        self.0.code() == "CommitFailedException"
+    }
+}
+
+impl From<Invalid> for Exception {
+    fn from(invalid: Invalid) -> Exception {
+        match invalid {
+            Invalid::Malformed(message) => Exception::validation(message),
+            Invalid::Stale(message) => Exception::commit_failed(message),
+        }
+    }
+}
+
+impl From<Failed> for Exception {
+    fn from(failed: Failed) -> Exception {
+        Exception::commit_failed(failed.to_string())
+    }
+}
+
+impl From<CatalogError> for Exception {
+    fn from(error: CatalogError) -> Exception {
+        match &error {
+            CatalogError::NoSuchNamespace { .. } => {
+                Exception::not_found("NoSuchNamespaceException", &error)
+            }
+            CatalogError::NoSuchTable { .. } => {
+                Exception::not_found("NoSuchTableException", &error)
+            }
+            CatalogError::NoSuchView { .. } => Exception::not_found("NoSuchViewException", &error),
+            CatalogError::NamespaceExists { .. }
+            | CatalogError::TableExists { .. }
+            | CatalogError::ViewExists { .. } => Exception::exists(&error),
+            CatalogError::NamespaceNotEmpty { .. } => {
+                exception("NamespaceNotEmptyException", StatusCode::CONFLICT, sentence(&error))
+            }
+            CatalogError::Changed { .. } => Exception::commit_failed(sentence(&error)),
+            CatalogError::InvalidName { .. } | CatalogError::InvalidCommit(_) => {
+                Exception::bad_request(sentence(&error))
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Exception {
+    fn from(error: StoreError) -> Exception {
+        match error {
+            StoreError::Catalog(error) => error.into(),
+            StoreError::NoSuchBucket { .. } | StoreError::InvalidBucketName { .. } => {
+                Exception::no_such_warehouse(format!("The warehouse does not exist: {error}."))
+            }
+            StoreError::QuotaExceeded { .. }
+            | StoreError::InvalidRequest { .. }
+            | StoreError::KeyTooLong { .. }
+            | StoreError::InvalidKey
+            | StoreError::NoMasterKey
+            | StoreError::NoSuchNamedKey { .. }
+            | StoreError::CustomerKeyRequired
+            | StoreError::ObjectLocked => Exception::validation(sentence(&error)),
+            StoreError::NoSpace | StoreError::Poisoned { .. } | StoreError::Closed => {
+                Exception::unavailable(sentence(&error))
+            }
+            StoreError::Suspended { reason } => Exception::unavailable(reason),
+            StoreError::Busy | StoreError::ChangedMeanwhile => {
+                Exception::commit_failed(sentence(&error))
+            }
+            StoreError::Unsettled { reason } => {
+                tracing::error!(reason, "it is not known whether a commit has happened");
+                exception(
+                    "CommitStateUnknownException",
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "The database does not answer. It is not known whether this was written.",
+                )
+            }
+            error => Exception::internal(&error),
+        }
+    }
+}
+
+/// The error for a refused decision.
+pub(crate) fn refused(refusal: Refusal, note: impl FnOnce(&Refusal)) -> Exception {
+    note(&refusal);
+    match refusal {
+        Refusal::Denied(denial) => Exception::forbidden(denial.message()),
+        Refusal::AnonymousOverride => Exception::forbidden("Access Denied"),
+        Refusal::Store(error) => error.into(),
+    }
+}
+
+/// An authentication error, for the head or the body, as an exception. The headers are kept.
+pub fn refusal(error: &ApiError) -> ApiError {
+    let Exception(refusal) = match error.code() {
+        "InvalidToken" | "InvalidAccessKeyId" | "SignatureDoesNotMatch" => {
+            Exception::not_authorized(error.message())
+        }
+        // The status of the specification for a token that is to be renewed.
+        "ExpiredToken" => exception(
+            "AuthenticationTimeoutException",
+            StatusCode::UNAUTHORIZED,
+            "The credentials have expired: get new ones.",
+        ),
+        "EntityTooLarge" | "IncompleteBody" => Exception::bad_request(error.message()),
+        "SlowDown" => exception(
+            "SlowDownException",
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Please reduce your request rate.",
+        ),
+        _ if error.status().is_server_error() => Exception::unavailable(error.message()),
+        _ => Exception::not_authorized(error.message()),
+    };
+    let headers: HeaderMap = error.headers().clone();
+    refusal.with_headers(headers)
+}
+
+/// The message of an error as a sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let message = error.to_string();
+    let mut characters = message.chars();
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    let end = if message.ends_with('.') { "" } else { "." };
+    first.chain(characters).collect::<String>() + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_have_the_types_that_clients_look_for() {
+        let table = || "n.t".to_owned();
+        let rows = [
+            (CatalogError::NoSuchTable { table: table() }, 404, "NoSuchTableException"),
+            (CatalogError::NoSuchView { view: table() }, 404, "NoSuchViewException"),
+            (CatalogError::NoSuchNamespace { namespace: table() }, 404, "NoSuchNamespaceException"),
+            (CatalogError::TableExists { name: table() }, 409, "AlreadyExistsException"),
+            (
+                CatalogError::NamespaceNotEmpty { namespace: table() },
+                409,
+                "NamespaceNotEmptyException",
+            ),
+            (CatalogError::Changed { name: table() }, 409, "CommitFailedException"),
+        ];
+        for (error, status, name) in rows {
+            let Exception(error) = StoreError::from(error).into();
+            assert_eq!((error.status().as_u16(), error.code()), (status, name));
+            assert!(error.message().ends_with('.'), "{}", error.message());
+        }
+    }
+}

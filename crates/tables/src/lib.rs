@@ -1,0 +1,410 @@
+//! The REST catalog of Apache Iceberg: a bucket is a warehouse.
+//!
+//! Requests below `/_iceberg/v1/` arrive here, authenticated. The body is collected, then the operation runs on a
+//! blocking thread as a whole. Permission is decided on the ARNs of S3 Tables.
+//!
+//! ```text
+//! request ──► Route (prefix, subject, operation) ──► body ──► access ──► Granted (bucket)
+//!                                                                 │
+//!             metadata file of the bucket ◄── MetadataFiles ◄─────┤ load
+//!             requirements, updates ──► liteio_iceberg ──► new file ──► Store::commit_tables
+//! ```
+//!
+//! A commit reads the current metadata, checks its requirements, applies its updates, and writes the new file and the
+//! new location in one transaction, which compares the location with the one that was read. If another commit came
+//! first, all of it is done again while the requirements hold.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `route` | The table of operations; paths |
+//! | `config`, `namespace`, `table`, `view`, `transaction`, `token` | The operations |
+//! | `vend` | Credentials for the files of one table |
+//! | `warehouse` | Warehouses, and the locations in them |
+//! | `metadata` | Metadata files: read, written, and a cache of the parsed ones |
+//! | `commit` | Commits of tables, one or several |
+//! | `purge` | Deletion of the files of a dropped table |
+//! | `context`, `error`, `page`, `limits` | Facts for conditions of policies; the error model, and the only map from `StoreError` to it; pages; limits |
+//!
+//! The crate must not know s3s, sockets, TLS or the front. Names of buckets are resolved in `liteio_access`; rules of
+//! metadata are in `liteio_iceberg`.
+//!
+//! ```
+//! use http::Request;
+//!
+//! let head = |path: &str| Request::get(path).body(()).expect("a request").into_parts().0;
+//! assert_eq!(liteio_tables::path_of(&head("/_iceberg/v1/config")), Some("v1/config"));
+//! assert_eq!(liteio_tables::path_of(&head("/bucket/key")), None);
+//! ```
+
+mod commit;
+mod config;
+mod context;
+mod error;
+mod limits;
+mod metadata;
+mod namespace;
+mod page;
+mod purge;
+mod route;
+mod table;
+mod token;
+mod transaction;
+mod vend;
+mod view;
+mod warehouse;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode};
+use serde_json::Value;
+
+pub use self::error::refusal;
+use self::error::{ApiResult, Exception};
+use self::limits::{BODY_BYTES_MAX, TOKEN_BODY_BYTES_MAX};
+use self::metadata::MetadataFiles;
+pub use self::route::operation_names;
+use self::route::{Route, Subject};
+use liteio_access::state::App;
+use liteio_access::{Action, Granted, Principal, Refusal, TableBuckets, TableQuestion};
+use liteio_auth::{AuthBody, CollectError, Identity, Service, collect};
+use liteio_iceberg::{Identifier, Invalid, Namespace};
+use liteio_identity::AccessKey;
+use liteio_store::Store;
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::{ApiError, Reply, ReplyBody};
+
+/// The path of the catalog. No bucket can have that name.
+const PATH: &str = "/_iceberg/";
+/// The path of the catalog of S3 Tables in AWS, for requests that are signed for that service: it may be a bucket, too.
+const PATH_OF_AWS: &str = "/iceberg/";
+
+/// The header by which a client asks for credentials.
+const ACCESS_DELEGATION: HeaderName = HeaderName::from_static("x-iceberg-access-delegation");
+
+/// Settings of the catalog.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The warehouse of requests that name none.
+    pub warehouse: Option<String>,
+}
+
+impl Settings {
+    /// Settings with a warehouse: the name of a bucket, `s3://BUCKET`, or the ARN of a table bucket.
+    ///
+    /// # Errors
+    /// A sentence about a text that names no whole bucket.
+    pub fn with_warehouse(warehouse: &str) -> Result<Settings, String> {
+        let name = warehouse::bucket_of(warehouse)
+            .map_err(|error| ApiError::from(error).message().to_owned())?;
+        match name.is_empty() {
+            true => Err("The name of the bucket is empty.".to_owned()),
+            false => Ok(Settings { warehouse: Some(name) }),
+        }
+    }
+}
+
+/// The sender of a token request whose client authenticates itself by the scheme Basic.
+#[derive(Clone, Debug)]
+pub struct BasicCredentials(pub HeaderValue);
+
+/// The answers of the token route to requests with a valid key: it signs tokens.
+pub trait Tokens: Send + Sync {
+    /// A bearer token for the holder of an access key; `None` for an unknown key or a wrong secret.
+    fn issue(&self, access_key: &str, secret: &str, seconds: u32) -> Option<String>;
+}
+
+/// The path below the catalog's, if a request is for it.
+pub fn path_of(head: &Parts) -> Option<&str> {
+    let path = head.uri.path();
+    if let Some(path) = path.strip_prefix(PATH) {
+        return Some(path);
+    }
+    let path = path.strip_prefix(PATH_OF_AWS).filter(|path| path.starts_with("v1/"))?;
+    let authorization = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    (Service::claimed(authorization) == Some(Service::S3Tables)).then_some(path)
+}
+
+/// `true` for the route that issues tokens, which anybody may call.
+pub fn is_for_token(path: &str) -> bool {
+    path == "v1/oauth/tokens"
+}
+
+/// An operation of the catalog.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    name: &'static str,
+    /// The action of policies.
+    action: Action,
+    handler: Handler,
+}
+
+/// The handler of an operation.
+type Handler = fn(&Call<'_>) -> Answer;
+
+/// The answer of an operation.
+type Answer = ApiResult<Output>;
+
+/// An answer, before it becomes a response.
+#[derive(Debug)]
+enum Output {
+    /// A document, with its entity tag.
+    Json(Vec<u8>, Option<HeaderValue>),
+    /// An error in the format of OAuth.
+    Unauthorized(Vec<u8>),
+    /// Nothing to say.
+    Empty,
+    /// The client has the document.
+    NotModified(HeaderValue),
+}
+
+impl Output {
+    fn json(value: &Value) -> Answer {
+        Ok(Output::Json(value.to_string().into_bytes(), None))
+    }
+}
+
+/// State of the catalog that lives as long as the server.
+struct Shared {
+    app: Arc<App>,
+    settings: Settings,
+    buckets: TableBuckets,
+    files: MetadataFiles,
+    /// The routes that are served, for clients.
+    endpoints: Vec<String>,
+    tokens: Box<dyn Tokens>,
+}
+
+/// The Iceberg REST catalog of a server, behind authentication.
+pub struct TablesService {
+    shared: Arc<Shared>,
+}
+
+/// One request, processed on a blocking thread.
+struct Call<'s> {
+    shared: &'s Shared,
+    store: &'s Store,
+    sent: &'s Sent,
+    route: &'s Route,
+    body: &'s [u8],
+}
+
+/// The parts of a request that operations use.
+struct Sent {
+    origin: Option<Arc<Origin>>,
+    headers: HeaderMap,
+    query: Vec<(String, String)>,
+    principal: Principal,
+    key: Option<Arc<AccessKey>>,
+    basic: Option<HeaderValue>,
+}
+
+impl TablesService {
+    /// Creates the service.
+    pub fn new(app: Arc<App>, settings: Settings, tokens: Box<dyn Tokens>) -> TablesService {
+        let accounts = Arc::clone(&app);
+        let account_id = move |canonical_id: &str| accounts.account_id(canonical_id);
+        let buckets = TableBuckets::new(app.region.clone(), account_id);
+        let files = MetadataFiles::default();
+        let endpoints = route::endpoints().collect();
+        let shared = Shared { app, settings, buckets, files, endpoints, tokens };
+        TablesService { shared: Arc::new(shared) }
+    }
+
+    /// Answers one request for `path` below the catalog's. Its extensions hold the sender's `Identity`.
+    pub async fn call(&self, request: Request<AuthBody>, path: &str) -> Reply {
+        let output = self.answer(request, path).await?;
+        let mut response = Response::new(ReplyBody::empty());
+        let headers = response.headers_mut();
+        let json_type = HeaderValue::from_static("application/json");
+        let (status, body) = match output {
+            Output::Json(body, tag) => {
+                headers.insert(CONTENT_TYPE, json_type);
+                headers.extend(tag.map(|tag| (ETAG, tag)));
+                (StatusCode::OK, body)
+            }
+            Output::Unauthorized(body) => {
+                headers.insert(CONTENT_TYPE, json_type);
+                (StatusCode::UNAUTHORIZED, body)
+            }
+            Output::Empty => (StatusCode::NO_CONTENT, Vec::new()),
+            Output::NotModified(tag) => {
+                headers.insert(ETAG, tag);
+                (StatusCode::NOT_MODIFIED, Vec::new())
+            }
+        };
+        *response.status_mut() = status;
+        *response.body_mut() = ReplyBody::from(body);
+        Ok(response)
+    }
+
+    async fn answer(&self, request: Request<AuthBody>, path: &str) -> Answer {
+        let (parts, body) = request.into_parts();
+        let route = Route::of(&parts.method, path)?;
+        let identity = parts.extensions.get::<Identity>();
+        let principal = Principal::new(identity);
+        if matches!(principal, Principal::Anonymous) && !is_for_token(path) {
+            return Err(Exception::not_authorized(
+                "The request is neither signed nor has it a bearer token.",
+            ));
+        }
+        let origin = parts.extensions.get::<Arc<Origin>>().cloned();
+        if let Some(origin) = &origin {
+            origin.found.note_operation(route.operation.name);
+        }
+        let query = parts.uri.query().unwrap_or_default();
+        let sent = Sent {
+            origin,
+            query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+            principal,
+            key: identity.and_then(Identity::key).cloned(),
+            basic: parts.extensions.get::<BasicCredentials>().map(|it| it.0.clone()),
+            headers: parts.headers,
+        };
+        let most = if is_for_token(path) { TOKEN_BODY_BYTES_MAX } else { BODY_BYTES_MAX };
+        let body: Bytes = collect(body, most).await.map_err(|error| match error {
+            CollectError::TooLarge => {
+                Exception::bad_request(format!("The body has more than {most} bytes."))
+            }
+            CollectError::Body(error) => Exception::bad_request(error.message().to_owned()),
+        })?;
+        let shared = Arc::clone(&self.shared);
+        let app = Arc::clone(&self.shared.app);
+        let work = move |store: &Store| {
+            let call = Call { shared: &shared, store, sent: &sent, route: &route, body: &body };
+            (route.operation.handler)(&call)
+        };
+        app.blocking(work).await
+    }
+}
+
+impl Call<'_> {
+    /// The value of a parameter of the query.
+    fn parameter(&self, name: &str) -> Option<&str> {
+        let found = self.sent.query.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The body as a JSON document.
+    fn document(&self) -> ApiResult<Value> {
+        liteio_iceberg::json::parse(self.body)
+            .map_err(|error| Exception::bad_request(format!("The body is not valid JSON: {error}")))
+    }
+
+    /// A request by its body. What the body lacks makes it malformed.
+    fn read<T>(&self, read: impl FnOnce(&Value) -> Result<T, Invalid>) -> ApiResult<T> {
+        read(&self.document()?).map_err(|error| Exception::bad_request(error.to_string()))
+    }
+
+    /// The namespace in the path.
+    fn namespace(&self) -> ApiResult<&Namespace> {
+        match &self.route.subject {
+            Subject::Namespace(namespace) => Ok(namespace),
+            Subject::Named(name) => Ok(name.namespace()),
+            Subject::Server | Subject::Warehouse => Err(Exception::no_such_route()),
+        }
+    }
+
+    /// The table or view in the path.
+    fn identifier(&self) -> ApiResult<&Identifier> {
+        match &self.route.subject {
+            Subject::Named(name) => Ok(name),
+            _ => Err(Exception::no_such_route()),
+        }
+    }
+
+    /// Authorizes the operation on the subject of the route.
+    fn granted(&self) -> ApiResult<Granted> {
+        let (namespace, table) = match &self.route.subject {
+            Subject::Server | Subject::Warehouse => (None, None),
+            Subject::Namespace(namespace) => (Some(namespace), None),
+            Subject::Named(name) => (Some(name.namespace()), Some(name.name())),
+        };
+        self.granted_on(&[self.route.operation.action], namespace, table)
+    }
+
+    /// Authorizes actions on a namespace, or on a table or view in it.
+    fn granted_on(
+        &self,
+        actions: &[Action],
+        namespace: Option<&Namespace>,
+        table: Option<&str>,
+    ) -> ApiResult<Granted> {
+        self.decided(&self.warehouse()?, actions, namespace, table)
+    }
+
+    /// Authorizes the operation on the warehouse `name`.
+    fn granted_in(&self, name: &str) -> ApiResult<Granted> {
+        self.decided(name, &[self.route.operation.action], None, None)
+    }
+
+    fn decided(
+        &self,
+        name: &str,
+        actions: &[Action],
+        namespace: Option<&Namespace>,
+        table: Option<&str>,
+    ) -> ApiResult<Granted> {
+        let context = context::Asked(self.sent);
+        let question = self.question(actions, namespace, table, &context);
+        let granted = self.shared.buckets.bucket(self.store, &question, name);
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Authorizes other actions on a table or view of a warehouse that is authorized already.
+    fn allows(&self, granted: &Granted, actions: &[Action], name: &Identifier) -> ApiResult<()> {
+        let context = context::Asked(self.sent);
+        let namespace = Some(name.namespace());
+        let question = self.question(actions, namespace, Some(name.name()), &context);
+        let allowed = self.shared.buckets.allows(granted, &question);
+        allowed.map_err(|refusal| self.refused(refusal))
+    }
+
+    fn question<'q>(
+        &'q self,
+        actions: &'q [Action],
+        namespace: Option<&'q Namespace>,
+        table: Option<&'q str>,
+        context: &'q context::Asked<'q>,
+    ) -> TableQuestion<'q> {
+        let principal = &self.sent.principal;
+        let found = self.sent.origin.as_deref().map(|origin| &origin.found);
+        let namespace = namespace.map(Namespace::levels);
+        TableQuestion { principal, actions, namespace, table, context, found }
+    }
+
+    /// The name of the bucket that the request is about.
+    fn warehouse(&self) -> ApiResult<Cow<'_, str>> {
+        match &self.route.prefix {
+            Some(prefix) => warehouse::bucket_of(prefix).map(Cow::Owned),
+            None => match &self.shared.settings.warehouse {
+                Some(name) => Ok(Cow::Borrowed(name)),
+                None => Err(warehouse::none_named()),
+            },
+        }
+    }
+
+    /// The error for a refused request. The reason goes to the log.
+    fn refused(&self, refusal: Refusal) -> Exception {
+        error::refused(refusal, |refusal| {
+            if let (Refusal::Denied(denial), Some(origin)) = (refusal, &self.sent.origin) {
+                origin.found.note_denial(denial.by(), || denial.to_string());
+            }
+        })
+    }
+
+    /// `true` if the client asks for credentials for the files of a table.
+    fn is_delegated(&self) -> bool {
+        let values = self.sent.headers.get_all(ACCESS_DELEGATION).iter();
+        let mut ways = values.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+        ways.any(|way| way.trim() == "vended-credentials")
+    }
+
+    /// The time, in milliseconds since 1970, as metadata have it.
+    fn now_ms(&self) -> i64 {
+        i64::try_from(self.store.now_ms()).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,28 @@
+//! Limits of the catalog.
+
+/// Largest body of a request. Commits carry schemas and snapshots, never data.
+pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// Largest body of a request for a token, whose sender is not known yet.
+pub(crate) const TOKEN_BODY_BYTES_MAX: usize = 16 << 10;
+
+/// Largest metadata file. It is parsed as a whole.
+pub(crate) const METADATA_BYTES_MAX: u64 = 64 << 20;
+
+/// Metadata files in the cache, in bytes as stored. A parsed file takes some times as much memory.
+pub(crate) const CACHE_BYTES_MAX: usize = 16 << 20;
+
+/// Names in an answer to a client that does not ask for pages.
+pub(crate) const NAMES_MAX: usize = 100_000;
+
+/// Attempts of a commit whose requirements hold again after another commit came first.
+pub(crate) const COMMIT_ATTEMPTS: u32 = 8;
+
+/// Seconds for which vended credentials are good. AWS has an hour, too.
+pub(crate) const VENDED_SECONDS: u32 = 3600;
+
+/// Seconds for which a bearer token is good.
+pub(crate) const TOKEN_SECONDS: u32 = 3600;
+
+/// Objects that a purge deletes at once.
+pub(crate) const PURGE_PAGE: usize = 1000;

@@ -1,0 +1,58 @@
+//! Deletion of the files of a dropped table.
+
+use liteio_access::Granted;
+use liteio_iceberg::Identifier;
+use liteio_store::tables::TableKind;
+use liteio_store::{DeleteTarget, ListEntry, ListQuery, ListStart, ObjectKey, StoreError};
+
+use super::Call;
+use super::commit::named;
+use super::error::{ApiResult, Exception};
+use super::limits::PURGE_PAGE;
+use super::warehouse::key_of;
+
+impl Call<'_> {
+    /// Drops a table, and deletes everything below its location. It is refused where another table or view has its
+    /// metadata there: nobody knows then which files are whose.
+    ///
+    /// The name goes first, so that no reader finds a table whose files are half gone.
+    pub(crate) fn purge(&self, granted: &Granted, name: &Identifier) -> ApiResult<()> {
+        let bucket = granted.bucket();
+        let loaded = self.load(granted, name)?;
+        let key = key_of(bucket, loaded.metadata.location())?;
+        let prefix = format!("{}/", key.trim_end_matches('/'));
+        let own = named(name)?;
+        let is_others = |kind: TableKind, other: &liteio_store::tables::TableName, at: &str| {
+            let is_own = kind == TableKind::Table && *other == own;
+            !is_own && key_of(bucket, at).is_ok_and(|key| key.starts_with(&prefix))
+        };
+        if let Some(other) = self.store.find_table(bucket, &is_others)? {
+            return Err(Exception::bad_request(format!(
+                "The files of {name} cannot be deleted: {other} is below the location of the table, too. Drop it \
+                 without purgeRequested."
+            )));
+        }
+        self.store.drop_table(bucket, TableKind::Table, own.clone()).wait()?;
+        // A table may have been created or registered there since.
+        if self.store.find_table(bucket, &is_others)?.is_some() {
+            return Ok(());
+        }
+        let mut query = ListQuery { prefix, max: PURGE_PAGE, ..ListQuery::default() };
+        loop {
+            let page = self.store.list_objects(bucket, &query)?;
+            let keys = page.entries.into_iter().filter_map(|entry| match entry {
+                ListEntry::Object(object) => ObjectKey::new(object.key).ok(),
+                ListEntry::Prefix(_) => None,
+            });
+            let targets: Vec<_> = keys.map(|key| DeleteTarget::new(key, None)).collect();
+            if !targets.is_empty() {
+                let deleted = self.store.delete_objects(bucket, targets).wait()?;
+                deleted.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
+            }
+            match page.next {
+                Some(next) => query.after = ListStart::Token(next),
+                None => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Operations on views.
+
+use http::header::HeaderValue;
+use liteio_access::{Action, Granted};
+use liteio_iceberg::{CommitView, CreateView, Identifier, Register, ViewMetadata};
+use liteio_store::StoreError;
+use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
+use serde_json::Value;
+
+use super::commit::named;
+use super::error::{ApiResult, Exception};
+use super::limits::COMMIT_ATTEMPTS;
+use super::metadata::{NewFile, new_uuid, read, text_of_uuid, uuid_of};
+use super::table::{list_of, rename_of};
+use super::warehouse::{key_of, trimmed};
+use super::{Answer, Call, Output};
+
+pub(crate) fn list(call: &Call<'_>) -> Answer {
+    list_of(call, TableKind::View)
+}
+
+pub(crate) fn create(call: &Call<'_>) -> Answer {
+    let request = call.read(CreateView::from_value)?;
+    let name = call.named(&request.name)?;
+    let granted = call.granted_named(&name)?;
+    let uuid = text_of_uuid(&new_uuid()?);
+    let location = match &request.location {
+        Some(location) => trimmed(location).to_owned(),
+        None => call.location_of_new(&granted, &name, &uuid)?,
+    };
+    key_of(granted.bucket(), &location)?;
+    let metadata = ViewMetadata::create(&request, &uuid, &location, call.now_ms())?;
+    let location = call.write_view(&granted, &name, &metadata, Expected::Missing)?;
+    loaded(&location, &metadata)
+}
+
+pub(crate) fn register(call: &Call<'_>) -> Answer {
+    let request = call.read(Register::from_value)?;
+    let name = call.named(&request.name)?;
+    let granted = call.granted_named(&name)?;
+    let (metadata, _) =
+        read::<ViewMetadata>(call.store, granted.bucket(), &request.metadata_location)?;
+    key_of(granted.bucket(), metadata.location())?;
+    let view = named(&name)?;
+    let expected = match call.store.table(granted.bucket(), TableKind::View, &view) {
+        Ok(found) if request.overwrites => {
+            call.allows(&granted, &[Action::UpdateTableMetadataLocation], &name)?;
+            Expected::Location(found.location)
+        }
+        Ok(_) | Err(StoreError::Catalog(CatalogError::NoSuchView { .. })) => Expected::Missing,
+        Err(error) => return Err(error.into()),
+    };
+    let (uuid, location) = (uuid_of(metadata.uuid()), request.metadata_location);
+    let change = TableChange::new(TableKind::View, view, expected, uuid, location.clone());
+    call.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+    loaded(&location, &metadata)
+}
+
+pub(crate) fn load(call: &Call<'_>) -> Answer {
+    let granted = call.granted()?;
+    let name = call.identifier()?;
+    call.allows(&granted, &[Action::GetTableData], name)?;
+    let (location, metadata) = call.view(&granted, name)?;
+    loaded(&location, &metadata)
+}
+
+pub(crate) fn exists(call: &Call<'_>) -> Answer {
+    let granted = call.granted()?;
+    call.store.table(granted.bucket(), TableKind::View, &named(call.identifier()?)?)?;
+    Ok(Output::Empty)
+}
+
+pub(crate) fn commit(call: &Call<'_>) -> Answer {
+    let commit = call.read(CommitView::from_value)?;
+    let name = call.identifier()?;
+    if commit.identifier.as_ref().is_some_and(|other| other != name) {
+        return Err(Exception::bad_request(format!(
+            "The commit is for another view than {name}, which the path names."
+        )));
+    }
+    let granted = call.granted()?;
+    for attempt in 1.. {
+        let (location, metadata) = call.view(&granted, name)?;
+        for requirement in &commit.requirements {
+            metadata.check(requirement)?;
+        }
+        let next = metadata.apply(&commit.updates, call.now_ms())?;
+        if next == metadata {
+            return loaded(&location, &metadata);
+        }
+        match call.write_view(&granted, name, &next, Expected::Location(location)) {
+            Ok(location) => return loaded(&location, &next),
+            Err(error) if error.is_commit_failure() && attempt < COMMIT_ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Exception::no_such_route())
+}
+
+pub(crate) fn drop(call: &Call<'_>) -> Answer {
+    let granted = call.granted()?;
+    call.store.drop_table(granted.bucket(), TableKind::View, named(call.identifier()?)?).wait()?;
+    Ok(Output::Empty)
+}
+
+pub(crate) fn rename(call: &Call<'_>) -> Answer {
+    rename_of(call, TableKind::View)
+}
+
+/// The answer with a view: `LoadViewResult`.
+fn loaded(location: &str, metadata: &ViewMetadata) -> Answer {
+    let location = Value::from(location);
+    let start = format!("{{\"metadata-location\":{location},\"config\":{{}},\"metadata\":");
+    let text = [start.as_bytes(), &metadata.to_bytes(), b"}"].concat();
+    Ok(Output::Json(text, None::<HeaderValue>))
+}
+
+impl Call<'_> {
+    /// The current state of a view.
+    fn view(&self, granted: &Granted, name: &Identifier) -> ApiResult<(String, ViewMetadata)> {
+        let view = self.store.table(granted.bucket(), TableKind::View, &named(name)?)?;
+        let (metadata, _) = read(self.store, granted.bucket(), &view.location)?;
+        Ok((view.location, metadata))
+    }
+
+    /// Writes the metadata of a view, and returns their location.
+    fn write_view(
+        &self,
+        granted: &Granted,
+        name: &Identifier,
+        metadata: &ViewMetadata,
+        expected: Expected,
+    ) -> ApiResult<String> {
+        let previous = match &expected {
+            Expected::Missing => None,
+            Expected::Location(location) => Some(&**location),
+        };
+        let (app, owner) = (&self.shared.app, granted.owner());
+        let file = NewFile::stage(app, granted.bucket(), owner, metadata, previous)?;
+        let (uuid, location) = (uuid_of(metadata.uuid()), file.location);
+        let view = named(name)?;
+        let change = TableChange::new(TableKind::View, view, expected, uuid, location.clone());
+        let change = change.with_metadata(file.metadata);
+        self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+        Ok(location)
+    }
+}
