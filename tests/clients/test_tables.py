@@ -12,7 +12,7 @@ from botocore.config import Config
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import (
     CommitFailedException, ForbiddenError, NamespaceNotEmptyError, NoSuchNamespaceError, NoSuchTableError,
-    TableAlreadyExistsError, UnauthorizedError)
+    OAuthError, TableAlreadyExistsError, UnauthorizedError)
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
@@ -37,9 +37,10 @@ def warehouse(server):
 
 
 def catalog_of(server, warehouse, **properties):
+    keys = {"credential": f"{ACCESS_KEY}:{SECRET_KEY}"} if "rest.sigv4-enabled" not in properties else {}
     return RestCatalog("liteio", **{
-        "uri": f"{server.endpoint}/_iceberg", "warehouse": warehouse, "credential": f"{ACCESS_KEY}:{SECRET_KEY}",
-        **properties})
+        "uri": f"{server.endpoint}/_iceberg", "warehouse": warehouse,
+        "oauth2-server-uri": f"{server.endpoint}/_iceberg/v1/oauth/tokens", **keys, **properties})
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_of_two_writers_one_gets_a_conflict(server, warehouse, catalog):
 
 def test_a_signed_client_and_vended_credentials(server, warehouse):
     signed = catalog_of(server, warehouse, **{
-        "credential": "", "rest.sigv4-enabled": "true", "rest.signing-name": "s3tables",
+        "rest.sigv4-enabled": "true", "rest.signing-name": "s3tables",
         "rest.signing-region": "us-east-1", "client.access-key-id": ACCESS_KEY,
         "client.secret-access-key": SECRET_KEY, "client.region": "us-east-1"})
     signed.create_namespace("n")
@@ -124,7 +125,7 @@ def test_a_signed_client_and_vended_credentials(server, warehouse):
 
 
 def test_a_wrong_secret_is_refused(server, warehouse):
-    with pytest.raises((UnauthorizedError, ForbiddenError)):
+    with pytest.raises((UnauthorizedError, ForbiddenError, OAuthError)):
         catalog_of(server, warehouse, credential=f"{ACCESS_KEY}:wrong").list_namespaces()
 
 

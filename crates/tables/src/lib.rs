@@ -86,7 +86,7 @@ const PATH_OF_AWS: &str = "/iceberg/";
 const ACCESS_DELEGATION: HeaderName = HeaderName::from_static("x-iceberg-access-delegation");
 
 /// Settings of the catalog.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The warehouse of requests that name none.
     pub warehouse: Option<String>,

@@ -10,7 +10,7 @@ pub(crate) const TOKEN_BODY_BYTES_MAX: usize = 16 << 10;
 pub(crate) const METADATA_BYTES_MAX: u64 = 64 << 20;
 
 /// Metadata files in the cache, in bytes as stored. A parsed file takes some times as much memory.
-pub(crate) const CACHE_BYTES_MAX: usize = 16 << 20;
+pub(crate) const CACHE_BYTES_MAX: usize = 8 << 20;
 
 /// Names in an answer to a client that does not ask for pages.
 pub(crate) const NAMES_MAX: usize = 100_000;

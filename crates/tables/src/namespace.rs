@@ -3,6 +3,7 @@
 use liteio_iceberg::{CreateNamespace, Namespace, UpdateNamespaceProperties};
 use liteio_store::StoreError;
 use liteio_store::tables::{NamespaceName, PropertyChange};
+use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::error::{ApiResult, Exception};
@@ -13,11 +14,27 @@ pub(crate) fn stored(namespace: &Namespace) -> Result<NamespaceName, StoreError>
     NamespaceName::new(namespace.levels().to_vec())
 }
 
+fn of_path(path: &str) -> ApiResult<Namespace> {
+    Namespace::from_path(path).map_err(|error| Exception::bad_request(error.to_string()))
+}
+
 pub(crate) fn list(call: &Call<'_>) -> Answer {
-    let parent = call.parameter("parent").filter(|parent| !parent.is_empty());
-    let parent = parent.map(Namespace::from_path).transpose();
-    let parent = parent.map_err(|error| Exception::bad_request(error.to_string()))?;
-    let granted = call.granted_on(&[call.route.operation.action], parent.as_ref(), None)?;
+    let mut parent = match call.parameter("parent") {
+        None | Some("") => None,
+        Some(path) => Some(of_path(path)?),
+    };
+    let granted_on =
+        |parent: Option<&Namespace>| call.granted_on(&[call.route.operation.action], parent, None);
+    let mut granted = granted_on(parent.as_ref())?;
+    // PyIceberg encodes the parameter twice.
+    if let Some(path) = call.parameter("parent").filter(|path| path.contains('%'))
+        && let Some(once) = &parent
+        && call.store.namespace(granted.bucket(), &stored(once)?).is_err()
+        && let Ok(path) = percent_decode_str(path).decode_utf8()
+    {
+        parent = Some(of_path(&path)?);
+        granted = granted_on(parent.as_ref())?;
+    }
     let parent = parent.as_ref().map(stored).transpose()?;
     let page = call.page(|range| {
         let page = call.store.list_namespaces(granted.bucket(), parent.as_ref(), range)?;

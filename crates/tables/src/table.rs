@@ -136,9 +136,11 @@ pub(crate) fn commit(call: &Call<'_>) -> Answer {
 pub(crate) fn drop(call: &Call<'_>) -> Answer {
     let granted = call.granted()?;
     let name = call.identifier()?;
+    // PyIceberg writes `True`.
     let is_purge = match call.parameter("purgeRequested") {
-        None | Some("" | "false") => false,
-        Some("true") => true,
+        None | Some("") => false,
+        Some(value) if value.eq_ignore_ascii_case("false") => false,
+        Some(value) if value.eq_ignore_ascii_case("true") => true,
         Some(_) => return Err(Exception::bad_request("purgeRequested must be true or false.")),
     };
     match is_purge {
@@ -223,7 +225,7 @@ impl Call<'_> {
             return Err(CatalogError::TableExists { name }.into());
         }
         if self.store.table(bucket, TableKind::View, &table).is_ok() {
-            return Err(CatalogError::ViewExists { name }.into());
+            return Err(CatalogError::NameTaken { name, by: "view" }.into());
         }
         Ok(())
     }

@@ -551,7 +551,9 @@ async fn vended_credentials_reach_the_files_of_one_table_only() {
 async fn what_is_no_table_is_refused_and_nothing_is_half_done() {
     let server = memory().await;
     warehouse(&server).await;
-    let post = |path: &str, body: &str| server.post(&format!("{CATALOG}/{path}"), body.to_owned());
+    let post = |path: &str, body: &str| {
+        server.request("POST", &format!("{CATALOG}/{path}")).body(body).send_owned()
+    };
     for body in ["", "{", "[]", "{}", r#"{"name": "t"}"#, r#"{"name": "", "schema": {}}"#] {
         expect(post("namespaces/sales/tables", body).await, 400, "BadRequestException");
     }

@@ -86,8 +86,8 @@ impl Store {
     /// Makes all of the changes, or none, together with the files of their metadata.
     ///
     /// Fails with [`CatalogError::Changed`] if a table is not as expected, [`CatalogError::NoSuchTable`] or
-    /// [`CatalogError::NoSuchView`] if it is gone, [`CatalogError::TableExists`] or [`CatalogError::ViewExists`]
-    /// if a new one exists, [`CatalogError::NoSuchNamespace`], [`CatalogError::InvalidCommit`], and the errors of
+    /// [`CatalogError::NoSuchView`] if it is gone, [`CatalogError::TableExists`], [`CatalogError::ViewExists`] or
+    /// [`CatalogError::NameTaken`] if a new one exists, [`CatalogError::NoSuchNamespace`], [`CatalogError::InvalidCommit`], and the errors of
     /// [`Store::put_object`].
     pub fn commit_tables(
         &self,

@@ -74,6 +74,12 @@ impl TableKind {
         }
     }
 
+    /// The error for a new thing of the kind whose name the other kind has.
+    fn taken(self, name: &TableName) -> StoreError {
+        let by = if self == Self::Table { "view" } else { "table" };
+        CatalogError::NameTaken { name: name.to_string(), by }.into()
+    }
+
     /// The error for a name that something of the kind has.
     pub(super) fn exists(self, name: &TableName) -> StoreError {
         let name = name.to_string();
@@ -185,8 +191,7 @@ impl Store {
     /// Renames a table or view, also into another namespace.
     ///
     /// Fails with [`CatalogError::NoSuchTable`] or [`CatalogError::NoSuchView`],
-    /// [`CatalogError::NoSuchNamespace`] for the new one, and [`CatalogError::TableExists`] or
-    /// [`CatalogError::ViewExists`].
+    /// [`CatalogError::NoSuchNamespace`] for the new one, and [`CatalogError::RenameTaken`].
     pub fn rename_table(
         &self,
         bucket: &Arc<Bucket>,
@@ -213,7 +218,13 @@ impl Store {
             bucket.require(write)?;
             let record = TableRecord::read(write, &source)?.ok_or_else(|| kind.missing(&from))?;
             require(write, id, to.namespace())?;
-            require_free(write, id, kind, &to)?;
+            for by in [kind, kind.other()] {
+                if write.get(&by.place(id, &to))?.is_some() {
+                    let (from, to) = (from.to_string(), to.to_string());
+                    let by = if by == TableKind::Table { "Table" } else { "View" };
+                    return Err(CatalogError::RenameTaken { from, to, by }.into());
+                }
+            }
             write.delete(&source)?;
             record.write(write, &kind.place(id, &to))?;
             Ok(Committed::new(()))
@@ -242,17 +253,18 @@ pub(super) fn places_of_new(bucket: BucketId, kind: TableKind, name: &TableName)
 /// Checks that neither a table nor a view has the name.
 ///
 /// # Errors
-/// [`CatalogError::TableExists`] or [`CatalogError::ViewExists`].
+/// [`CatalogError::TableExists`], [`CatalogError::ViewExists`] or [`CatalogError::NameTaken`].
 pub(super) fn require_free(
     write: &Transaction<'_>,
     bucket: BucketId,
     kind: TableKind,
     name: &TableName,
 ) -> Result<(), StoreError> {
-    for kind in [kind, kind.other()] {
-        if write.get(&kind.place(bucket, name))?.is_some() {
-            return Err(kind.exists(name));
-        }
+    if write.get(&kind.place(bucket, name))?.is_some() {
+        return Err(kind.exists(name));
     }
-    Ok(())
+    match write.get(&kind.other().place(bucket, name))?.is_some() {
+        true => Err(kind.taken(name)),
+        false => Ok(()),
+    }
 }

@@ -173,16 +173,18 @@ fn tables_and_views_share_their_names() {
         let view = |path: &str, file: &str| {
             commit(store, vec![change(store, TableKind::View, path, Expected::Missing, file)])
         };
+        let taken = |name: &str, by| CatalogError::NameTaken { name: name.to_owned(), by };
+        assert_eq!(refused(view("n.t", "v/0")), taken("n.t", "table"));
         let exists = CatalogError::TableExists { name: "n.t".to_owned() };
-        assert_eq!(refused(view("n.t", "v/0")), exists);
         assert_eq!(refused(create_table(store, "n.t", "t/1")), exists);
         view("n.v", "v/0").expect("created");
-        let exists = CatalogError::ViewExists { name: "n.v".to_owned() };
-        assert_eq!(refused(create_table(store, "n.v", "t/1")), exists);
+        assert_eq!(refused(create_table(store, "n.v", "t/1")), taken("n.v", "view"));
         let rename = |kind, from: &str, to: &str| {
             store.rename_table(&here, kind, table(from), table(to)).wait()
         };
-        assert_eq!(refused(rename(TableKind::Table, "n.t", "n.v")), exists);
+        let (from, to) = ("n.t".to_owned(), "n.v".to_owned());
+        let taken = CatalogError::RenameTaken { from, to, by: "View" };
+        assert_eq!(refused(rename(TableKind::Table, "n.t", "n.v")), taken);
         let missing = CatalogError::NoSuchView { view: "n.t".to_owned() };
         assert_eq!(refused(rename(TableKind::View, "n.t", "n.x")), missing);
         let missing = CatalogError::NoSuchNamespace { namespace: "no".to_owned() };
