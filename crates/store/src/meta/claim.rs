@@ -19,9 +19,9 @@ pub(crate) enum Claim<'a> {
     UploadAlone(&'a UploadId),
     /// The vectors of an index.
     Index(IndexId),
-    /// That the namespace with this path stays in the catalog of a bucket. Shared by all who create something in it.
+    /// That the namespace with this path stays in the catalog of a bucket. Shared by all who create or drop something in it.
     Namespace(BucketId, &'a str),
-    /// That nobody creates something in a namespace: it is created, changed, or is empty and goes.
+    /// That nobody creates or drops something in a namespace: it is created, changed, or is empty and goes.
     NamespaceAlone(BucketId, &'a str),
     /// A table or view with this path and name in the catalog of a bucket, which share their names.
     Table(BucketId, &'a str, &'a str),

@@ -156,6 +156,10 @@ impl Store {
         self.update_freeing(move |write, _| {
             write.claim(Claim::Bucket(bucket.id))?;
             write.claim(Claim::NamespaceAlone(bucket.id, name.path()))?;
+            // A drop of the parent reads what is in it.
+            if let Some(parent) = name.parent() {
+                write.claim(Claim::Namespace(bucket.id, parent.path()))?;
+            }
             let place = place_of(bucket.id, &name);
             write.fetch([space::bucket(bucket.name.as_str()), place.clone()])?;
             let id = bucket.require(write)?;

@@ -178,6 +178,8 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, _| {
             write.claim(Claim::Bucket(bucket.id))?;
+            // A drop of the namespace reads what is in it.
+            write.claim(Claim::Namespace(bucket.id, name.namespace().path()))?;
             claim(write, bucket.id, &name)?;
             let place = kind.place(bucket.id, &name);
             write.fetch([&space::bucket(bucket.name.as_str()), &place])?;
@@ -203,7 +205,9 @@ impl Store {
         self.update(move |write, _| {
             let id = bucket.id;
             write.claim(Claim::Bucket(id))?;
-            write.claim(Claim::Namespace(id, to.namespace().path()))?;
+            for namespace in [from.namespace(), to.namespace()] {
+                write.claim(Claim::Namespace(id, namespace.path()))?;
+            }
             for name in [(&from).min(&to), (&from).max(&to)] {
                 claim(write, id, name)?;
             }

@@ -17,7 +17,7 @@ use liteio_store::{
 
 use crate::harness::*;
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 2;
 
 /// The locations of the tables, by their names.
 type Model = BTreeMap<&'static str, String>;
