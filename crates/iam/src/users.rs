@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use liteio_store::vectors::ListVectorBuckets;
 use liteio_store::{
-    EncryptionKey, Identities, IdentityEntry, KeyRing, ListBuckets, RandomSource as _, SecretKeys,
-    Store, StoreError, SystemRandom,
+    EncryptionKey, Identities, IdentityEntry, KeyRing, ListBuckets, Owner, RandomSource as _,
+    SecretKeys, Store, StoreError, SystemRandom,
 };
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
@@ -104,6 +104,13 @@ impl ConfiguredUsers {
         let directory = read(&source, None, &issuers, &mut stamps)?;
         let ca_file = settings.ca_file.clone();
         Ok(ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id: None })
+    }
+
+    /// The owner of what the server makes: the first account.
+    pub fn owner(&self) -> Option<Owner> {
+        let account = self.directory.first_account()?;
+        let (id, display_name) = (account.canonical_id.clone(), account.display_name.clone());
+        Some(Owner { id, display_name })
     }
 
     /// Makes the only configured user the owner of all data in the store, even after its access key

@@ -15,13 +15,13 @@ use super::{Desk, for_admin, time};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupChange {
-    group: String,
+    pub(super) group: String,
     #[serde(default)]
-    members: Option<Vec<String>>,
+    pub(super) members: Option<Vec<String>>,
     #[serde(default)]
-    group_status: String,
+    pub(super) group_status: String,
     #[serde(default)]
-    is_remove: bool,
+    pub(super) is_remove: bool,
 }
 
 /// The description of a group.

@@ -5,6 +5,7 @@
 //! a [`ServiceKeyRecord`](super::records::ServiceKeyRecord). So each API shows the changes of the
 //! other.
 
+mod bring;
 mod error;
 mod groups;
 mod policies;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use liteio_store::SecretKeys;
 
+pub use self::bring::{Brought, FormerGroup, FormerServiceAccount, FormerUser, FormerUsers, bring};
 pub use self::error::{
     AdminResult, bad_json, invalid_argument, no_such_bucket, not_implemented, of_store,
     tier_exists, tier_in_use, tier_invalid, tier_not_found, too_large,

@@ -24,25 +24,25 @@ const DESCRIPTION_BYTES_MAX: usize = 256;
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NewServiceAccount {
-    policy: Value,
+    pub(super) policy: Value,
     #[serde(deserialize_with = "text")]
-    target_user: String,
+    pub(super) target_user: String,
     #[serde(deserialize_with = "text")]
-    access_key: String,
+    pub(super) access_key: String,
     #[serde(deserialize_with = "text")]
-    secret_key: String,
+    pub(super) secret_key: String,
     #[serde(deserialize_with = "text")]
-    name: String,
+    pub(super) name: String,
     #[serde(deserialize_with = "text")]
-    description: String,
+    pub(super) description: String,
     /// The description under the name that old clients use.
     #[serde(deserialize_with = "text")]
-    comment: String,
+    pub(super) comment: String,
     /// `enabled` if it is empty.
     #[serde(deserialize_with = "text")]
-    status: String,
+    pub(super) status: String,
     #[serde(deserialize_with = "seconds")]
-    expiration: Option<i64>,
+    pub(super) expiration: Option<i64>,
 }
 
 /// Changes of a service account; empty fields leave values unchanged.
@@ -148,7 +148,7 @@ fn policy(value: &Value) -> AdminResult<Option<Document>> {
     document.map_err(|error| error::malformed_policy(error.explained()))
 }
 
-fn checked_name(name: &str) -> AdminResult<Option<String>> {
+pub(super) fn checked_name(name: &str) -> AdminResult<Option<String>> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     let is_name = name.len() <= NAME_BYTES_MAX
         && name.bytes().all(is_of_name)

@@ -17,12 +17,12 @@ use liteio_identity::{NameOf, SecretKey};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewUser {
     #[serde(default)]
-    secret_key: String,
+    pub(super) secret_key: String,
     /// Policy names, separated by commas.
     #[serde(default)]
-    policy: String,
+    pub(super) policy: String,
     #[serde(default)]
-    status: String,
+    pub(super) status: String,
 }
 
 /// The description of a user.
