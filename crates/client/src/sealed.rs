@@ -113,6 +113,19 @@ impl Fragments {
         associated[0] = if is_last { LAST } else { 0 };
         Aad::from(associated)
     }
+
+    /// Decrypts all fragments.
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
+        let mut plain = Vec::with_capacity(sealed.len());
+        let mut pieces = sealed.chunks(FRAGMENT_BYTES + TAG_BYTES).zip(1_u32..).peekable();
+        while let Some((piece, number)) = pieces.next() {
+            let associated = self.associated(pieces.peek().is_none());
+            let mut piece = piece.to_vec();
+            let opened = self.key.open_in_place(self.nonce_of(number), associated, &mut piece);
+            plain.extend_from_slice(opened.map_err(|_| Unsealable::NotAuthentic)?);
+        }
+        Ok(plain)
+    }
 }
 
 /// Decrypts a body that was encrypted with `secret`. Takes a tenth of a second and 64 MiB, so
@@ -129,17 +142,26 @@ pub fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
     let cipher = Cipher::of(number).ok_or(Unsealable::UnknownCipher)?;
     let mut nonce = [0; NONCE_BYTES];
     nonce.copy_from_slice(&header[SALT_BYTES + 1..]);
-    let fragments = Fragments::new(cipher.key(secret, salt), nonce);
-    let mut plain = Vec::with_capacity(rest.len());
-    let mut pieces = rest.chunks(FRAGMENT_BYTES + TAG_BYTES).zip(1_u32..).peekable();
-    while let Some((piece, number)) = pieces.next() {
-        let associated = fragments.associated(pieces.peek().is_none());
-        let mut piece = piece.to_vec();
-        let opened =
-            fragments.key.open_in_place(fragments.nonce_of(number), associated, &mut piece);
-        plain.extend_from_slice(opened.map_err(|_| Unsealable::NotAuthentic)?);
+    Fragments::new(cipher.key(secret, salt), nonce).open(rest)
+}
+
+/// Decrypts the fragments of a body by its key: with AES-256-GCM, or with ChaCha20-Poly1305. MinIO stores its settings so,
+/// below a key of its KMS.
+///
+/// # Errors
+/// [`Unsealable`].
+pub fn open_by_key(
+    key: &[u8; KEY_BYTES],
+    is_chacha: bool,
+    nonce: [u8; NONCE_BYTES],
+    sealed: &[u8],
+) -> Result<Vec<u8>, Unsealable> {
+    if sealed.len() < TAG_BYTES {
+        return Err(Unsealable::Cut);
     }
-    Ok(plain)
+    let algorithm = if is_chacha { &CHACHA20_POLY1305 } else { &AES_256_GCM };
+    let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of 32 bytes"));
+    Fragments::new(key, nonce).open(sealed)
 }
 
 /// Encrypts a body for a holder of `secret`, with Argon2id as MinIO does: its client for Python

@@ -35,14 +35,36 @@ pub struct ImportTargetArgs {
 }
 
 /// The arguments of `liteio import minio`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone)]
 pub struct ImportMinioArgs {
     /// Data directory of MinIO.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Access key of MinIO's root user. With the password, users, groups, policies and service
+    /// accounts are imported, too.
+    #[arg(long, value_name = "ACCESS_KEY", env = "MINIO_ROOT_USER")]
+    pub root_user: Option<String>,
+    /// Password of MinIO's root user. Prefer the variable: arguments are visible in the process
+    /// list.
+    #[arg(long, value_name = "SECRET", env = "MINIO_ROOT_PASSWORD", hide_env_values = true)]
+    pub root_password: Option<String>,
+    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64: encrypted objects are decrypted.
+    #[arg(long, value_name = "NAME:KEY", env = "MINIO_KMS_SECRET_KEY", hide_env_values = true)]
+    pub kms_secret_key: Option<String>,
     #[command(flatten)]
     /// The destination.
     pub target: ImportTargetArgs,
+}
+
+// Written by hand so that the secrets never appear in a log.
+impl fmt::Debug for ImportMinioArgs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ImportMinioArgs")
+            .field("directory", &self.directory)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The arguments of `liteio import s3`.

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_store::{
     Bucket, ContentHeaders, ImportedContent, ImportedObject, ObjectLock, ObjectMetadata, Store,
     Versioning,
@@ -24,7 +25,7 @@ pub(super) fn run(arguments: &ImportFsArgs) -> Result<bool, String> {
     if !root.is_dir() {
         return Err(format!("{} is not a directory", root.display()));
     }
-    let target = Target::open(&arguments.target, Some(root))?;
+    let target = Target::open(&arguments.target, Some(root), DEFAULT_ACCESS_KEY)?;
     target.import(|target, jobs| files(target, jobs, root, arguments.bucket.as_deref()))
 }
 

@@ -12,10 +12,11 @@
 //! |---|---|
 //! | [`cli`] | The arguments |
 //! | `fs`, `walk`, `regular` | Files of a directory as buckets and keys; safe opening of files in a source that may hold anything |
-//! | `minio` | The drive of a MinIO: `xl_meta` (versions), `bitrot` (checksums), `drive`, `bucket`, `object` |
+//! | `minio` | The drive of a MinIO: `xl_meta` (versions), `bitrot` (checksums), `drive`, `bucket`, `object`, `iam` (users), `kms`, `sse` (encrypted objects), `s2` (compressed ones) |
+//! | [`volume`] | The same drive, taken over by a server in its place |
 //! | `s3` | Any service that speaks S3, over `liteio_client::Source` |
 //! | `documents`, `metadata` | Settings of buckets and metadata of objects as other stores keep them |
-//! | `target`, `stage`, `tally` | The data directory, on several threads; bodies of any length; progress and skipped objects |
+//! | `target`, `plan`, `stage`, `tally` | The data directory, and the versions that it lacks, on several threads; bodies of any length; progress and skipped objects |
 //! | [`prepare`] | Buckets, canned policies and seed data of a starting server, and their [settings](prepare::settings) |
 //!
 //! The crate must not know a running server. Names of buckets are resolved here without a decision, because there
@@ -36,6 +37,7 @@ mod documents;
 mod fs;
 mod metadata;
 mod minio;
+mod plan;
 pub mod prepare;
 mod regular;
 mod s3;
@@ -43,6 +45,8 @@ mod stage;
 mod tally;
 mod target;
 pub(crate) mod walk;
+
+pub use self::minio::volume;
 
 use crate::cli::ImportCommand;
 

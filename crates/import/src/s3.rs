@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use liteio_client::{ServiceKeys, Source, SourceEntry, SourceError};
+use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_store::{
     Bucket, ETag, ImportedContent, ImportedObject, ObjectKey, StagedBody, Store, Versioning,
 };
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
     let source = Source::connect(&place.endpoint, keys, region)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let target = Target::open(&arguments.target, None)?;
+    let target = Target::open(&arguments.target, None, DEFAULT_ACCESS_KEY)?;
     let reader = Reader { source, runtime: runtime.handle().clone() };
     target.import(|target, jobs| reader.buckets(target, jobs, &place))
 }

@@ -1,5 +1,5 @@
 //! The counters of an import: prints progress to standard error, and skipped items to standard
-//! output.
+//! output. Both go to the log in a server that starts.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,16 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Milliseconds between progress lines if standard error is not a terminal.
 const LINE_MS: u64 = 30_000;
+/// The same for a server that starts: its health checks wait for it.
+const LOG_LINE_MS: u64 = 5_000;
 
 /// The counters of an import, shared by its threads.
 #[derive(Debug)]
 pub(crate) struct Tally {
     bar: ProgressBar,
     started_ms: u64,
+    /// Keys of the source, if the lines go to the log.
+    logs: Option<u64>,
     /// The time of the next progress line.
     line_ms: AtomicU64,
     imported: AtomicU64,
@@ -31,12 +35,25 @@ impl Tally {
         Tally {
             bar,
             started_ms: now_ms,
+            logs: None,
             line_ms: AtomicU64::new(now_ms + LINE_MS),
             imported: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             present: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
         }
+    }
+
+    /// Counters whose lines go to the log, of an import of so many keys.
+    pub(crate) fn logging(now_ms: u64, keys: u64) -> Tally {
+        let bar = ProgressBar::hidden();
+        let line_ms = AtomicU64::new(now_ms + LOG_LINE_MS);
+        Tally { bar, logs: Some(keys), line_ms, ..Tally::new(now_ms) }
+    }
+
+    /// The number of skipped items.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// Counts an imported version.
@@ -67,6 +84,13 @@ impl Tally {
     /// not end the import.
     fn print(&self, line: &str) {
         let line = line.replace(char::is_control, "\u{fffd}");
+        if self.logs.is_some() {
+            match line.starts_with("left out: ") {
+                true => tracing::warn!("{line}"),
+                false => tracing::info!("{line}"),
+            }
+            return;
+        }
         self.bar.suspend(|| {
             let _ = writeln!(io::stdout(), "{line}");
         });
@@ -79,13 +103,15 @@ impl Tally {
             return;
         }
         let due = self.line_ms.load(Ordering::Relaxed);
-        let next = now_ms + LINE_MS;
+        let next = now_ms + if self.logs.is_some() { LOG_LINE_MS } else { LINE_MS };
         let is_mine = now_ms >= due
             && self
                 .line_ms
                 .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
-        if is_mine {
+        if let (true, Some(keys)) = (is_mine, self.logs) {
+            tracing::info!(keys, "taking over: {}", self.message(now_ms));
+        } else if is_mine {
             let _ = writeln!(io::stderr(), "liteio: {}", self.message(now_ms));
         }
     }

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
-    Bucket, BucketName, DefaultRetention, DocumentKind, ETag, ImportedObject, ImportedVersion,
-    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock, Owner, Pending, Quota,
-    Store, StoreConfig, StoreError, VersionId, Versioning,
+    Bucket, BucketName, DefaultEncryption, DefaultMethod, DefaultRetention, DocumentKind,
+    ImportedObject, ImportedVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock,
+    Owner, Pending, Quota, Store, StoreConfig, StoreError, VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
+use super::plan::{Plan, missing};
+pub(crate) use super::plan::{SourceObject, SourceVersion};
 use super::tally::Tally;
 use crate::cli::ImportTargetArgs;
-use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_identity::canonical_id_of_key;
 use liteio_store::DEFAULT_DIRECTORY;
 
@@ -39,24 +40,13 @@ pub(crate) struct Target {
     owner: Owner,
     overwrites: bool,
     name: String,
-}
-
-/// A version in the source, with the properties to compare with the target's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SourceVersion {
-    /// Modification time in milliseconds since 1970.
-    pub(crate) modified_ms: u64,
-    pub is_null: bool,
-    /// `None` for a delete marker.
-    pub object: Option<SourceObject>,
-}
-
-/// The object of a version in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SourceObject {
-    pub bytes: u64,
-    /// The ETag; in some sources unknown before the bytes are read.
-    pub etag: Option<ETag>,
+    /// The data directory belongs to a volume of MinIO whose place a server takes.
+    is_of_volume: bool,
+    /// The buckets of such a volume that encrypt new objects from the end of the take-over on; `None`
+    /// without a key.
+    encrypting: Option<Mutex<Vec<Arc<Bucket>>>>,
+    /// Set if the caller no longer waits.
+    given_up: Arc<AtomicBool>,
 }
 
 /// Settings of a bucket in the source.
@@ -117,11 +107,15 @@ pub(crate) struct Job {
 }
 
 impl Target {
+    /// The data directory of the arguments. Without an owner, new buckets belong to that of the existing ones,
+    /// and in a new directory to the access key `root`.
+    ///
     /// # Errors
     /// The reason why the directory cannot be opened, in one line.
     pub(crate) fn open(
         arguments: &ImportTargetArgs,
         source: Option<&Path>,
+        root: &str,
     ) -> Result<Target, String> {
         let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
         if let (Some(source), Some(path)) = (source.and_then(resolved), resolved(path))
@@ -132,26 +126,86 @@ impl Target {
                 source.display()
             ));
         }
-        let config = StoreConfig {
-            scrub_interval: None,
-            // Imported objects are old; lifecycle rules must not expire them before the server is
-            // started.
-            lifecycle_day: Duration::from_secs(10 * 365 * 24 * 60 * 60),
-            ..StoreConfig::directory(path)
-        };
-        let store = Store::open(config).map_err(|error| format!("{}: {error}", path.display()))?;
+        let store = open_store(path)?;
         let of_key =
             |key: &str| Owner { id: canonical_id_of_key(key), display_name: key.to_owned() };
         let owner = match &arguments.owner {
             Some(access_key) => of_key(access_key),
-            None => owner_of_all(&store).unwrap_or_else(|| of_key(DEFAULT_ACCESS_KEY)),
+            None => owner_of_all(&store).unwrap_or_else(|| of_key(root)),
         };
         let tally = Tally::new(store.now_ms());
+        let target = Target::of(store, tally, owner, path);
+        Ok(Target { overwrites: arguments.overwrite, ..target })
+    }
+
+    /// The directory for the data of a volume of MinIO with so many keys. All its buckets belong to `owner`.
+    ///
+    /// # Errors
+    /// The reason why the directory cannot be opened, in one line.
+    pub(crate) fn of_volume(
+        path: &Path,
+        owner: Owner,
+        keys: u64,
+        encrypts: bool,
+        given_up: Arc<AtomicBool>,
+    ) -> Result<Target, String> {
+        let store = open_store(path)?;
+        let tally = Tally::logging(store.now_ms(), keys);
+        let target = Target::of(store, tally, owner, path);
+        let encrypting = encrypts.then(Mutex::default);
+        Ok(Target { is_of_volume: true, encrypting, given_up, ..target })
+    }
+
+    fn of(store: Store, tally: Tally, owner: Owner, path: &Path) -> Target {
         if let Some(end) = store.log_end() {
             tally.note(end);
         }
         let name = path.display().to_string();
-        Ok(Target { store, tally, owner, overwrites: arguments.overwrite, name })
+        Target {
+            store,
+            tally,
+            owner,
+            overwrites: false,
+            name,
+            is_of_volume: false,
+            encrypting: None,
+            given_up: Arc::default(),
+        }
+    }
+
+    /// Makes SSE-S3 the default of a bucket once its objects are imported, which are not encrypted.
+    /// False if that is not possible.
+    pub(crate) fn encrypt_later(&self, bucket: &Arc<Bucket>) -> bool {
+        let Some(encrypting) = &self.encrypting else { return false };
+        encrypting.lock().push(Arc::clone(bucket));
+        true
+    }
+
+    /// Sets the default encryption of all buckets that wait for it.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn encrypt(&self) -> Result<(), StoreError> {
+        let waiting = self.encrypting.as_ref().map(|it| std::mem::take(&mut *it.lock()));
+        for bucket in waiting.unwrap_or_default() {
+            let default = DefaultEncryption { method: DefaultMethod::Master, bucket_key: false };
+            self.store.set_default_encryption(&bucket, Some(default)).wait()?;
+        }
+        Ok(())
+    }
+
+    /// True if a server takes the place of the MinIO.
+    pub(crate) fn is_of_volume(&self) -> bool {
+        self.is_of_volume
+    }
+
+    /// Reports a file or directory that is no object of the source. A server that takes the place of
+    /// MinIO leaves out nothing by that: MinIO does not serve it, either.
+    pub(crate) fn no_object(&self, what: &str, reason: &str) {
+        match self.is_of_volume {
+            true => self.tally.note(&format!("{what}: {reason}")),
+            false => self.tally.left_out(what, reason),
+        }
     }
 
     /// Imports the keys that `source` finds, on several threads. `Ok(false)` if an item was
@@ -163,11 +217,23 @@ impl Target {
         self,
         source: impl FnOnce(&Target, &Jobs<'_>) -> Result<(), Failure>,
     ) -> Result<bool, String> {
+        let result = self.run(source);
+        self.finish(result)
+    }
+
+    /// Imports the keys that `source` finds, on several threads. The store stays open.
+    ///
+    /// # Errors
+    /// The failure that ended the import early.
+    pub(crate) fn run(
+        &self,
+        source: impl FnOnce(&Target, &Jobs<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let (sender, receiver) = sync_channel(QUEUE);
         let receiver = Mutex::new(receiver);
         let has_failed = AtomicBool::new(false);
-        let (target, receiver, has_failed) = (&self, &receiver, &has_failed);
-        let result = std::thread::scope(|scope| {
+        let (target, receiver, has_failed) = (self, &receiver, &has_failed);
+        std::thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..THREADS).map(|_| scope.spawn(|| target.work(receiver, has_failed))).collect();
             let walked = source(target, &Jobs { sender, has_failed });
@@ -181,7 +247,14 @@ impl Target {
             });
             // A failed thread is reported first: it is the cause of the failed walk.
             done.fold(Ok(()), Result::and).and(walked)
-        });
+        })
+    }
+
+    /// Closes the data directory, and prints the totals. `Ok(false)` if an item was skipped.
+    ///
+    /// # Errors
+    /// The reason in `result`, in one line.
+    pub(crate) fn finish(self, result: Result<(), Failure>) -> Result<bool, String> {
         self.store.close();
         let is_whole = self.tally.finish(&self.name);
         match result {
@@ -209,6 +282,8 @@ impl Target {
             bucket => bucket?,
         };
         match bucket.settings.default_encryption {
+            // Set at the end of a take-over that was killed then.
+            _ if self.is_of_volume => Ok(bucket),
             None => Ok(bucket),
             Some(_) => Err(Failure::LeftOut(format!(
                 "the bucket {name} of the data directory encrypts new objects, and imported ones are not encrypted"
@@ -279,7 +354,10 @@ impl Target {
             if has_failed.load(Ordering::Acquire) {
                 continue;
             }
-            result = self.key(job, &mut in_flight);
+            result = match self.given_up.load(Ordering::Relaxed) {
+                true => Err(Failure::Source("it was interrupted".to_owned())),
+                false => self.key(job, &mut in_flight),
+            };
             if result.is_err() {
                 has_failed.store(true, Ordering::Release);
             }
@@ -394,6 +472,23 @@ impl Target {
     }
 }
 
+/// True for a name that a bucket can have.
+pub(crate) fn is_bucket_name(name: &str) -> bool {
+    BucketName::new(name).is_ok()
+}
+
+/// Opens a data directory for an import.
+fn open_store(path: &Path) -> Result<Store, String> {
+    let config = StoreConfig {
+        scrub_interval: None,
+        // Imported objects are old; lifecycle rules must not expire them before the server is
+        // started.
+        lifecycle_day: Duration::from_secs(10 * 365 * 24 * 60 * 60),
+        ..StoreConfig::directory(path)
+    };
+    Store::open(config).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// The owner of all buckets, if there is exactly one: the server's only user, whatever its access
 /// key.
 fn owner_of_all(store: &Store) -> Option<Owner> {
@@ -476,67 +571,6 @@ fn described(name: &str, version: &SourceVersion) -> String {
     }
 }
 
-/// The plan for a key.
-#[derive(Debug, PartialEq, Eq)]
-enum Plan {
-    /// Import the source's versions from this one on. The passed-over ones are missing in the
-    /// target but older than versions there, so they can no longer be imported.
-    Import { from: usize, passed_over: Vec<usize> },
-    /// The target has versions that the source does not have.
-    Conflict,
-}
-
-/// Computes the versions of `source` that are missing in `target`; both oldest first. Source
-/// versions are imported in order, so the target has a subsequence of them, with gaps for skipped
-/// ones.
-fn missing(source: &[SourceVersion], target: &[KnownVersion], overwrites: bool) -> Plan {
-    if align(source, target).len() == source.len() {
-        return Plan::Import { from: source.len(), passed_over: Vec::new() };
-    }
-    let is_foreign = |known: &KnownVersion| !source.iter().any(|version| version.is(known));
-    let behind_foreign = target.iter().rposition(is_foreign).map_or(0, |last| last + 1);
-    let own = &target[behind_foreign..];
-    let aligned = align(source, own);
-    if (behind_foreign > 0 || aligned.len() < own.len()) && !overwrites {
-        return Plan::Conflict;
-    }
-    let from = aligned.last().map_or(0, |last| last + 1);
-    let passed_over = (0..from).filter(|index| !aligned.contains(index)).collect();
-    Plan::Import { from, passed_over }
-}
-
-/// The indexes of the `source` versions in `target`: a greedy subsequence match.
-fn align(source: &[SourceVersion], target: &[KnownVersion]) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut rest = target.iter();
-    let mut at = 0;
-    while at < source.len() {
-        let mut ahead = rest.clone();
-        if ahead.any(|known| source[at].is(known)) {
-            rest = ahead;
-            found.push(at);
-        }
-        at += 1;
-    }
-    found
-}
-
-impl SourceVersion {
-    /// True if it is this version in the target.
-    fn is(&self, known: &KnownVersion) -> bool {
-        let is_content = match (self.object, known.object) {
-            (None, None) => true,
-            (Some(object), Some((bytes, etag))) => {
-                object.bytes == bytes && object.etag.is_none_or(|tag| tag == etag)
-            }
-            _ => false,
-        };
-        is_content
-            && self.modified_ms == known.modified_ms
-            && self.is_null == known.version_id.is_null()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use liteio_store::{ImportedContent, ObjectMetadata};
@@ -580,13 +614,8 @@ mod tests {
     #[test]
     fn no_older_version_takes_the_place_of_one_that_cannot_be_imported() {
         let owner = Owner { id: "0".repeat(64), display_name: "owner".to_owned() };
-        let target = Target {
-            store: Store::open(StoreConfig::memory()).expect("opens"),
-            tally: Tally::new(0),
-            owner,
-            overwrites: false,
-            name: "data".to_owned(),
-        };
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let target = Target::of(store, Tally::new(0), owner, Path::new("data"));
         let bucket = target.bucket("bucket").expect("made");
         let settings =
             BucketSettings { versioning: Versioning::Enabled, ..BucketSettings::default() };
@@ -618,43 +647,5 @@ mod tests {
         let begun = import("many", many);
         assert!(!begun.is_empty() && begun.len() < 10, "{begun:?}");
         assert!(!target.tally.finish("data"));
-    }
-
-    fn version(number: u64) -> SourceVersion {
-        let object =
-            (!number.is_multiple_of(10)).then_some(SourceObject { bytes: number, etag: None });
-        SourceVersion { modified_ms: number, is_null: false, object }
-    }
-
-    fn known(number: u64) -> KnownVersion {
-        let object = (!number.is_multiple_of(10)).then_some((number, ETag::Md5([0; 16])));
-        KnownVersion { version_id: VersionId::Id([1; 16]), modified_ms: number, object }
-    }
-
-    #[test]
-    fn an_import_goes_on_behind_the_versions_that_are_there() {
-        let import =
-            |from, passed_over: &[usize]| Plan::Import { from, passed_over: passed_over.to_vec() };
-        // Versions in the source and in the target; the plan without and with --overwrite.
-        let rows: [(&[u64], &[u64], Plan, Plan); 9] = [
-            (&[1, 2, 10], &[], import(0, &[]), import(0, &[])),
-            (&[1, 2, 10], &[1], import(1, &[]), import(1, &[])),
-            (&[1, 2, 10], &[1, 2, 10], import(3, &[]), import(3, &[])),
-            // The first version was skipped.
-            (&[1, 2, 3], &[2], import(2, &[0]), import(2, &[0])),
-            // A client has written since.
-            (&[1, 2], &[1, 2, 9], import(2, &[]), import(2, &[])),
-            (&[1, 2], &[7], Plan::Conflict, import(0, &[])),
-            (&[1, 2], &[1, 7], Plan::Conflict, import(0, &[])),
-            // An interrupted import with --overwrite.
-            (&[1, 2], &[7, 1], Plan::Conflict, import(1, &[])),
-            (&[1, 1, 2], &[1], import(1, &[]), import(1, &[])),
-        ];
-        for (source, target, without, with) in rows {
-            let source: Vec<_> = source.iter().map(|number| version(*number)).collect();
-            let target: Vec<_> = target.iter().map(|number| known(*number)).collect();
-            assert_eq!(missing(&source, &target, false), without, "{source:?} {target:?}");
-            assert_eq!(missing(&source, &target, true), with, "{source:?} {target:?}");
-        }
     }
 }

@@ -79,6 +79,7 @@ mod health;
 mod init_scripts;
 mod keys;
 mod made_credentials;
+mod minio_volume;
 mod notify;
 mod open;
 mod own_pages;

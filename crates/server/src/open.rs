@@ -235,7 +235,7 @@ fn no_space(path: &Path) -> String {
 }
 
 /// Cancels a preparation if the start is interrupted by a signal.
-struct GiveUp(Arc<AtomicBool>);
+pub(crate) struct GiveUp(pub(crate) Arc<AtomicBool>);
 
 impl Drop for GiveUp {
     fn drop(&mut self) {

@@ -24,6 +24,7 @@ use crate::config::{
 };
 use crate::dispatch::Dispatch;
 use crate::made_credentials::MadeCredentials;
+use crate::minio_volume;
 use crate::open::OpenError;
 use crate::platform::Grant;
 use crate::spaces::{self, OpenedSpaces};
@@ -416,6 +417,11 @@ impl ServerBuilder {
 
 async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let ServerBuilder { mut config, limits, store, handler, .. } = builder;
+    if let Some(volume) = minio_volume::find(&config) {
+        // A taken port may be MinIO's. While the data are taken over, nobody can connect: that may take long.
+        drop(listen(&config.address, "--address").await?);
+        minio_volume::take_over(volume, &mut config).await?;
+    }
     // The socket is opened first: if the port is taken, no data directory is created. Clients that
     // connect while the data is being opened wait in the backlog.
     let (socket, address) = listen(&config.address, "--address").await?;

@@ -387,7 +387,7 @@ pub enum StoreError {
     /// The directory belongs to a MinIO.
     #[error(
         "{path} holds the data of a MinIO: bring it over with `liteio import minio {path} --data-dir DIR`, \
-         where DIR is another directory"
+         where DIR is another directory, or start with --profile minio, which takes it over in place"
     )]
     DriveOfMinio {
         /// The directory.

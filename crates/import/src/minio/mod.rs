@@ -11,14 +11,25 @@
 mod bitrot;
 mod bucket;
 mod drive;
+mod iam;
+mod kms;
 mod msgpack;
 mod object;
+mod s2;
+mod sse;
+pub mod volume;
 mod walk;
 mod xl_meta;
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
+use liteio_iam::settings::{CredentialsSource, IdentitySettings};
+use liteio_identity::DEFAULT_ACCESS_KEY;
+use liteio_store::KeyRing;
+
+use self::kms::Secrets;
 use super::target::{Failure, Target};
 use crate::cli::ImportMinioArgs;
 
@@ -74,6 +85,73 @@ impl From<Failed> for Failure {
 pub(super) fn run(arguments: &ImportMinioArgs) -> Result<bool, String> {
     let root = &arguments.directory;
     drive::check(root)?;
-    let target = Target::open(&arguments.target, Some(root))?;
-    target.import(|target, jobs| walk::buckets(target, jobs, root))
+    let secrets = secrets_of(arguments)?;
+    let owner = arguments.root_user.as_deref().filter(|_| secrets.root.is_some());
+    let target = Target::open(&arguments.target, Some(root), owner.unwrap_or(DEFAULT_ACCESS_KEY))?;
+    let imported = target.run(|target, jobs| walk::buckets(target, jobs, root, &secrets));
+    if let Some(note) = secrets.note() {
+        target.tally.note(&note);
+    }
+    let result = imported.and_then(|()| match secrets.root.clone() {
+        Some((access_key, secret_key)) => {
+            // The account is that of the owner of the buckets.
+            let identity = CredentialsSource::Pair { access_key, secret_key };
+            let (identity, ring) = (IdentitySettings::new(identity), KeyRing::default());
+            bring_users(&target, root, &secrets, &identity, &ring).map_err(Failure::Source)
+        }
+        None => Ok(()),
+    });
+    target.finish(result)
+}
+
+/// The keys of MinIO in the arguments.
+fn secrets_of(arguments: &ImportMinioArgs) -> Result<Secrets, String> {
+    let root = match (&arguments.root_user, &arguments.root_password) {
+        (Some(user), Some(password)) => Some((user.clone(), password.clone())),
+        (None, None) => None,
+        _ => return Err("--root-user and --root-password belong together".to_owned()),
+    };
+    let key = |text: &String| {
+        let key = text.split_once(':').map(|(_, key)| key);
+        let key = key.and_then(|key| base64_simd::STANDARD.decode_to_vec(key).ok());
+        let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
+        key.ok_or("--kms-secret-key (MINIO_KMS_SECRET_KEY) is NAME:KEY, 32 bytes in base64")
+    };
+    let kms = arguments.kms_secret_key.as_ref().map(key).transpose()?;
+    Ok(Secrets { root, kms: kms.into_iter().collect(), ..Secrets::default() })
+}
+
+/// Brings over the users of a drive, and reports the rest.
+///
+/// # Errors
+/// One line: the target failed, or has no user whom they belong to.
+fn bring_users(
+    target: &Target,
+    root: &Path,
+    secrets: &Secrets,
+    identity: &IdentitySettings,
+    ring: &KeyRing,
+) -> Result<(), String> {
+    let found = iam::read(root, secrets);
+    for (what, reason) in &found.unread {
+        target.tally.left_out(what, reason);
+    }
+    for note in &found.notes {
+        target.tally.note(note);
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let brought = liteio_iam::minio::bring(identity, &target.store, ring, &found.users)?;
+    for (what, reason) in &brought.left_out {
+        target.tally.left_out(what, reason);
+    }
+    for note in &brought.notes {
+        target.tally.note(note);
+    }
+    target.tally.note(&format!(
+        "{} users, groups, policies and service accounts brought over, {} there already",
+        brought.made, brought.present
+    ));
+    Ok(())
 }

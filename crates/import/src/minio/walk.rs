@@ -8,31 +8,47 @@ use std::sync::Arc;
 use liteio_store::limits::OBJECT_KEY_BYTES_MAX;
 use liteio_store::{Bucket, ObjectKey};
 
+use super::drive::OWN_DIRECTORY;
+use super::kms::Secrets;
 use super::object::StoredKey;
 use super::{Failed, bucket};
 use crate::regular;
-use crate::target::{Failure, Job, Jobs, Target};
+use crate::target::{Failure, Job, Jobs, Target, is_bucket_name};
 
 /// Directories of the drive that are not buckets.
-const NO_BUCKETS: [&str; 2] = [".minio.sys", "lost+found"];
+const NO_BUCKETS: [&str; 3] = [".minio.sys", "lost+found", OWN_DIRECTORY];
 /// Suffix of the directory name of a key that ends with `/`.
 const DIRECTORY: &str = "__XLDIR__";
 
 /// Finds every key of every bucket, and imports each bucket's settings before its keys.
-pub(super) fn buckets(target: &Target, jobs: &Jobs<'_>, root: &Path) -> Result<(), Failure> {
+pub(super) fn buckets(
+    target: &Target,
+    jobs: &Jobs<'_>,
+    root: &Path,
+    secrets: &Secrets,
+) -> Result<(), Failure> {
+    let secrets = Arc::new(secrets.clone());
     let mut names = Vec::new();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
         match entry.file_name().into_string() {
             Ok(name) if NO_BUCKETS.contains(&&*name) => {}
             Ok(name) if entry.file_type()?.is_dir() => names.push(name),
-            _ => target.tally.left_out(&entry.path().display().to_string(), "it is no bucket"),
+            _ => target.no_object(&entry.path().display().to_string(), "it is no bucket"),
         }
     }
     names.sort_unstable();
     for name in names {
+        // MinIO does not show such a directory as a bucket.
+        if target.is_of_volume() && !is_bucket_name(&name) {
+            target.no_object(&root.join(&name).display().to_string(), "it is no bucket");
+            continue;
+        }
         match bucket::open(target, root, &name) {
-            Ok(bucket) => Walk { target, jobs, bucket }.directory(&root.join(&name), "")?,
+            Ok(bucket) => {
+                let secrets = Arc::clone(&secrets);
+                Walk { target, jobs, bucket, secrets }.directory(&root.join(&name), "")?;
+            }
             Err(Failure::LeftOut(reason)) => target.tally.left_out(&name, &reason),
             Err(failure) => return Err(failure),
         }
@@ -44,6 +60,7 @@ struct Walk<'w> {
     target: &'w Target,
     jobs: &'w Jobs<'w>,
     bucket: Arc<Bucket>,
+    secrets: Arc<Secrets>,
 }
 
 impl Walk<'_> {
@@ -81,7 +98,9 @@ impl Walk<'_> {
                 }
                 Ok(kind) if kind.is_file() && matches!(name, "xl.meta" | "xl.meta.bkp") => {}
                 Ok(kind) if !kind.is_file() => self.leave_out(&path, "it is no regular file"),
-                Ok(_) => self.leave_out(&path, "it belongs to no xl.meta"),
+                Ok(_) => {
+                    self.target.no_object(&path.display().to_string(), "it belongs to no xl.meta");
+                }
                 Err(error) => self.leave_out(&path, &error.to_string()),
             }
         }
@@ -100,7 +119,8 @@ impl Walk<'_> {
         };
         match ObjectKey::new(key) {
             Ok(key) => {
-                let source = Box::new(StoredKey::new(path));
+                let (bucket, secrets) = (self.bucket.name.as_str(), &self.secrets);
+                let source = Box::new(StoredKey::named(path, bucket, key.as_str(), secrets));
                 self.jobs.push(Job { bucket: Arc::clone(&self.bucket), key, source })
             }
             Err(error) => {

@@ -50,6 +50,8 @@ pub(super) struct Object {
     pub(crate) part_numbers: Vec<u64>,
     /// Stored sizes of the parts.
     pub part_bytes: Vec<u64>,
+    /// Sizes of the parts before they were compressed or encrypted; empty in old versions.
+    pub(crate) part_actual_bytes: Vec<u64>,
     /// Stored size of the object.
     pub bytes: u64,
     /// MinIO's internal metadata; names in lower case.
@@ -207,6 +209,7 @@ fn object_version(reader: &mut Reader<'_>) -> Result<Version, Malformed> {
             "EcBSize" => object.block_bytes = reader.unsigned()?,
             "CSumAlgo" => object.checksum_algorithm = reader.unsigned()?,
             "PartNums" => object.part_numbers = numbers(reader)?,
+            "PartASizes" => object.part_actual_bytes = numbers(reader)?,
             "PartSizes" => object.part_bytes = numbers(reader)?,
             "Size" => object.bytes = reader.unsigned()?,
             "MTime" => version.modified_ns = reader.unsigned()?,

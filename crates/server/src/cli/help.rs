@@ -55,6 +55,7 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
         &[
             "durability",
             "metadata_memory",
+            "take_over",
             "scrub_days",
             "scrub_rate",
             "lifecycle_day",

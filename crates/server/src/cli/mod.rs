@@ -181,6 +181,10 @@ pub(crate) struct ServerArgs {
     /// Emulate "minio", "localstack" or "s3mock": use its ports, credentials and defaults.
     #[arg(long, value_name = "NAME", env = "LITEIO_PROFILE")]
     pub(crate) profile: Option<String>,
+    /// Profile "minio" on a directory of MinIO: "complete" takes over everything or ends, "incomplete" leaves
+    /// out what cannot be taken over, "keep" ignores what MinIO has changed since [default: complete].
+    #[arg(long, value_name = "HOW", env = "LITEIO_TAKE_OVER")]
+    pub(crate) take_over: Option<String>,
     /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,

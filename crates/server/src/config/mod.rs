@@ -11,6 +11,7 @@ mod network;
 mod otlp;
 mod profile;
 mod replication;
+mod take_over;
 pub(crate) mod test_api;
 mod tiers;
 
@@ -34,6 +35,7 @@ pub use self::tiers::TierSettings;
 pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
 pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
+pub(crate) use liteio_import::volume::TakeOver;
 pub use liteio_observe::audit::settings::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 pub use liteio_observe::events::settings::{EventSettings, Webhook};
 pub use liteio_observe::otlp_settings::OtlpSettings;
@@ -216,6 +218,8 @@ pub struct Config {
     pub takes_any_region: bool,
     /// The server whose place this one takes.
     pub profile: Option<Profile>,
+    /// The answer to data of a MinIO that cannot be taken over.
+    pub take_over: TakeOver,
     /// Virtual-hosted-style domains, in lower case, without a port.
     pub domains: Vec<String>,
     /// The object ownership of new buckets that specify none.
@@ -327,6 +331,7 @@ impl Default for Config {
             region: DEFAULT_REGION.to_owned(),
             takes_any_region: true,
             profile: None,
+            take_over: TakeOver::default(),
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             object_ownership: ObjectOwnership::default(),
             aws_defaults: false,
@@ -410,6 +415,7 @@ impl Config {
             region: resolve_region(region).map_err(named(setting))?,
             takes_any_region: arguments.region.is_none(),
             profile,
+            take_over: take_over::resolve(arguments).map_err(named("take_over"))?,
             domains: resolve_domains(&arguments.domain).map_err(named("domain"))?,
             object_ownership: resolve_ownership(arguments.object_ownership.as_deref())
                 .map_err(named("object_ownership"))?,

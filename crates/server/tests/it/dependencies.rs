@@ -525,7 +525,8 @@ const PACKAGES: [(&str, &[&str], &[&str]); 28] = [
     ),
     (
         "liteio-import",
-        &["access", "client", "identity", "policy", "s3", "store", "wire"],
+        // Users of a MinIO become records by the functions of its admin API, which `iam` has.
+        &["access", "client", "iam", "identity", "policy", "s3", "store", "wire"],
         &["clap", "rustix", "serde", "tokio"],
     ),
     ("liteio-applets", &["client", "wire"], &["hyper", "rustix", "rustls", "tokio"]),

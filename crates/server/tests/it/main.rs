@@ -52,6 +52,7 @@ mod listing;
 mod metrics;
 mod metrics_of_the_store;
 mod minio_extensions;
+mod minio_volume;
 mod missing_keys;
 mod multipart;
 mod newcomer;

@@ -81,8 +81,9 @@ impl KeyRing {
         self.named.iter().map(|named| named.name.as_str())
     }
 
-    /// The master keys.
-    pub(super) fn master(&self) -> &[EncryptionKey] {
+    /// The master keys, the newest first.
+    #[must_use]
+    pub fn master(&self) -> &[EncryptionKey] {
         &self.master
     }
 

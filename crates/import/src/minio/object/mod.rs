@@ -1,13 +1,18 @@
 //! The versions of a MinIO key, and their data.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{ErrorKind, Read, empty};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use liteio_store::{ETag, ImportedContent, ImportedObject, Store};
 
 use super::Failed;
 use super::bitrot::read_verified;
+use super::kms::Secrets;
+use super::s2::Unpacker;
+use super::sse::{self, ObjectSecret, Opener};
 use super::walk::read_metadata;
 use super::xl_meta::{Object, Version, XlMeta, uuid};
 use crate::stage::Stager;
@@ -17,6 +22,9 @@ use crate::{metadata, regular};
 /// The only checksum algorithm that MinIO has written since 2020.
 const HIGHWAY_HASH: u64 = 1;
 
+/// The compressions of MinIO, today's and that before 2019: streams of S2 and of Snappy.
+const COMPRESSIONS: [&str; 2] = ["klauspost/compress/s2", "golang/snappy/LZ77"];
+
 /// A key, represented by its directory.
 #[derive(Debug)]
 pub(super) struct StoredKey {
@@ -25,11 +33,41 @@ pub(super) struct StoredKey {
     bytes: Vec<u8>,
     /// Versions, the oldest first.
     versions: Vec<Version>,
+    /// Its bucket and name, to which the keys of encrypted objects are bound.
+    name: (String, String),
+    secrets: Arc<Secrets>,
 }
 
 impl StoredKey {
     pub(super) fn new(directory: &Path) -> StoredKey {
-        StoredKey { directory: directory.to_owned(), bytes: Vec::new(), versions: Vec::new() }
+        StoredKey {
+            directory: directory.to_owned(),
+            bytes: Vec::new(),
+            versions: Vec::new(),
+            name: Default::default(),
+            secrets: Arc::default(),
+        }
+    }
+
+    /// A key with this bucket and name, whose encrypted versions are opened with `secrets`.
+    pub(super) fn named(
+        directory: &Path,
+        bucket: &str,
+        key: &str,
+        secrets: &Arc<Secrets>,
+    ) -> StoredKey {
+        let (name, secrets) = ((bucket.to_owned(), key.to_owned()), Arc::clone(secrets));
+        StoredKey { name, secrets, ..StoredKey::new(directory) }
+    }
+
+    /// The key of an encrypted object; `None` for others.
+    ///
+    /// # Errors
+    /// [`Failed`] if nothing opens it.
+    fn secret(&self, object: &Object) -> Result<Option<ObjectSecret>, Failed> {
+        let (bucket, key) = &self.name;
+        let open = || sse::open(object, bucket, key, &self.secrets);
+        sse::is_encrypted(object).then(open).transpose()
     }
 
     /// Opens the parts of a version.
@@ -47,7 +85,8 @@ impl StoredKey {
                 None if *bytes == 0 => Place::Inline(&[]),
                 None => return Err(Failed::new("its inline bytes are missing")),
             };
-            return Ok(vec![Part { bytes: *bytes, block_bytes, place }]);
+            let number = object.part_numbers.first().copied().unwrap_or(1);
+            return Ok(vec![Part { number, bytes: *bytes, block_bytes, place }]);
         }
         let directory = self.directory.join(uuid(&object.data_directory));
         if fs::symlink_metadata(&directory).is_ok_and(|it| !it.is_dir()) {
@@ -56,7 +95,7 @@ impl StoredKey {
         let parts = object.part_numbers.iter().zip(&object.part_bytes);
         let parts = parts.map(|(number, bytes)| {
             let place = Place::File(directory.join(format!("part.{number}")));
-            Part { bytes: *bytes, block_bytes, place }
+            Part { number: *number, bytes: *bytes, block_bytes, place }
         });
         Ok(parts.collect())
     }
@@ -64,6 +103,7 @@ impl StoredKey {
 
 /// A part of an object.
 struct Part<'m> {
+    number: u64,
     bytes: u64,
     block_bytes: u64,
     place: Place<'m>,
@@ -80,7 +120,7 @@ impl Part<'_> {
     /// # Errors
     /// [`Failed`], and the errors of `take`.
     fn read<E: From<Failed>>(self, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let Part { bytes, block_bytes, place } = self;
+        let Part { bytes, block_bytes, place, .. } = self;
         let path = match place {
             Place::Inline(mut inline) => {
                 return read_verified(&mut inline, bytes, block_bytes, take);
@@ -109,7 +149,7 @@ impl SourceKey for StoredKey {
             object: version
                 .object
                 .as_ref()
-                .map(|object| SourceObject { bytes: object.bytes, etag: etag(object) }),
+                .map(|object| SourceObject { bytes: plain_bytes(object), etag: etag(object) }),
         });
         Ok(described.collect())
     }
@@ -119,20 +159,32 @@ impl SourceKey for StoredKey {
         let object = readable(version)?;
         let (metadata, lock) = metadata::of_headers(&object.user).map_err(Failed::Proven)?;
         let (mut bodies, mut md5s) = (Vec::new(), Vec::new());
-        for part in self.parts(version)? {
-            let mut stager = Stager::new(store, part.bytes)?;
-            part.read::<Failure>(&mut |bytes| {
-                // `read` yields exactly the announced number of bytes, so the result needs no
-                // check.
-                stager.write(bytes)?;
-                Ok(())
-            })?;
+        let secret = self.secret(object)?;
+        for (part, bytes) in self.parts(version)?.into_iter().zip(plain_sizes(object)?) {
+            let mut plain = Plain {
+                opener: secret.as_ref().map(|secret| secret.part(part.number)),
+                unpacker: is_compressed(object).then(Unpacker::default),
+            };
+            let mut stager = Stager::new(store, bytes)?;
+            let too_long = || Failed::new("it has more bytes than its metadata say");
+            let mut write = |bytes: &[u8]| match stager.write(bytes)? {
+                true => Ok(()),
+                false => Err(Failure::from(too_long())),
+            };
+            part.read::<Failure>(&mut |bytes| write(&plain.open(bytes, false)?))?;
+            write(&plain.open(&[], true)?)?;
+            if stager.left() > 0 {
+                return Err(Failed::new("it is cut off").into());
+            }
             let (more, md5) = stager.finish()?;
             bodies.extend(more);
             md5s.push(md5);
         }
         let tag = etag(object);
-        compare(tag, &md5s)?;
+        // Encrypted bytes are bound to their positions, and the tags of SSE-KMS are no MD5s.
+        if secret.is_none() {
+            compare(tag, &md5s)?;
+        }
         let is_multipart =
             object.part_bytes.len() > 1 || matches!(tag, Some(ETag::Multipart { .. }));
         let content = match md5s[..] {
@@ -143,6 +195,55 @@ impl SourceKey for StoredKey {
     }
 }
 
+/// Makes the bytes of a client of stored ones: decrypts them, then decompresses them.
+struct Plain {
+    opener: Option<Opener>,
+    unpacker: Option<Unpacker>,
+}
+
+impl Plain {
+    fn open<'b>(&mut self, stored: &'b [u8], is_end: bool) -> Result<Cow<'b, [u8]>, Failed> {
+        let mut bytes = Cow::Borrowed(stored);
+        if let Some(opener) = &mut self.opener {
+            bytes = Cow::Owned(opener.open(&bytes, is_end)?);
+        }
+        if let Some(unpacker) = &mut self.unpacker {
+            bytes = Cow::Owned(unpacker.open(&bytes, is_end)?);
+        }
+        Ok(bytes)
+    }
+}
+
+fn is_compressed(object: &Object) -> bool {
+    object.system.contains_key("x-minio-internal-compression")
+}
+
+/// The lengths of the parts as clients see them.
+///
+/// # Errors
+/// [`Failed`] if the metadata do not tell.
+fn plain_sizes(object: &Object) -> Result<Vec<u64>, Failed> {
+    let unknown = || Failed::new("the sizes of its parts do not fit together");
+    if is_compressed(object) {
+        let sizes = object.part_actual_bytes.clone();
+        return if sizes.len() == object.part_bytes.len() { Ok(sizes) } else { Err(unknown()) };
+    }
+    if !sse::is_encrypted(object) {
+        return Ok(object.part_bytes.clone());
+    }
+    let sizes = object.part_bytes.iter().map(|bytes| sse::plain_bytes(*bytes));
+    sizes.collect::<Option<Vec<u64>>>().ok_or_else(unknown)
+}
+
+/// The length of an object as clients see it.
+fn plain_bytes(object: &Object) -> u64 {
+    match is_compressed(object) || sse::is_encrypted(object) {
+        true => plain_sizes(object).unwrap_or_default().iter().sum(),
+        false => object.bytes,
+    }
+}
+
+/// The ETag; none if it is encrypted, because then it is the MD5 of the bytes.
 fn etag(object: &Object) -> Option<ETag> {
     object.user.get("etag").and_then(|tag| ETag::parse(tag))
 }
@@ -170,6 +271,10 @@ fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
     }
 }
 
+fn is_packed_by(object: &Object, name: &str) -> bool {
+    object.system.get("x-minio-internal-compression").is_some_and(|it| it == name.as_bytes())
+}
+
 /// The object of a version, if its data is unmodified client data and on this drive.
 fn readable(version: &Version) -> Result<&Object, Failed> {
     let left_out = |reason: &str| Err(Failed::new(reason));
@@ -182,10 +287,7 @@ fn readable(version: &Version) -> Result<&Object, Failed> {
         () if object.is_legacy => left_out(
             "it was written by MinIO before 2020: start MinIO on it and import with `liteio import s3 URL`",
         ),
-        () if has("x-minio-internal-server-side-encryption-") => {
-            left_out("it is encrypted: start MinIO on it and import with `liteio import s3 URL`")
-        }
-        () if has("x-minio-internal-compression") => {
+        () if is_compressed(object) && !COMPRESSIONS.iter().any(|it| is_packed_by(object, it)) => {
             left_out("it is compressed: start MinIO on it and import with `liteio import s3 URL`")
         }
         () if is_away && !object.user.contains_key("x-amz-restore") => {
@@ -215,7 +317,11 @@ pub(super) fn read_small(directory: &Path, bytes_max: u64) -> Result<Vec<u8>, Fa
     key.bytes = read_metadata(&directory.join("xl.meta"))?;
     let newest = XlMeta::parse(&key.bytes)?.versions.into_iter().next();
     let newest = newest.ok_or_else(|| Failed::new("it has no version"))?;
-    if readable(&newest)?.bytes > bytes_max {
+    let object = readable(&newest)?;
+    if is_compressed(object) || sse::is_encrypted(object) {
+        return Err(Failed::new("it is compressed or encrypted"));
+    }
+    if object.bytes > bytes_max {
         return Err(Failed::new("it is too long"));
     }
     let mut content = Vec::new();

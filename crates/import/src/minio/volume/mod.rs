@@ -1,0 +1,310 @@
+//! A volume of MinIO that a server takes over before its port opens.
+//!
+//! ```text
+//! DIR/.minio.sys/, DIR/BUCKET/    MinIO's files, which are only read
+//! DIR/.liteio/data/               the data directory of LiteIO
+//! DIR/.liteio/taking-over.json    the state of MinIO's files that is being imported
+//! DIR/.liteio/taken-over.json     that state, once everything is imported: the directory is served from then on
+//! ```
+//!
+//! An interrupted take-over goes on if MinIO's files are still in the state where it began; otherwise it begins anew, and nobody
+//! has seen what is discarded. A finished one is never repeated. If MinIO has written to the volume since, the start ends with
+//! what to do, because both have data that the other lacks.
+
+mod marker;
+mod running;
+mod survey;
+
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use indicatif::HumanBytes;
+use jiff::Timestamp;
+use liteio_iam::ConfiguredUsers;
+use liteio_iam::settings::{CredentialsSource, IdentitySettings};
+use liteio_store::KeyRing;
+
+use self::marker::Marker;
+use self::survey::{Survey, stamp, survey};
+use super::drive::{self, OWN_DIRECTORY, SYSTEM};
+use super::kms::Secrets;
+use super::{bring_users, walk};
+use crate::prepare::settings::InitialBucket;
+use crate::target::{Failure, Target, is_bucket_name};
+
+/// Space that is left free beside the data: the reserve of a new store, and its write-ahead log.
+const SPARE_BYTES: u64 = 192 << 20;
+
+/// The answer to data that cannot be taken over, or that MinIO has changed since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TakeOver {
+    /// The start ends.
+    #[default]
+    Complete,
+    /// Objects, users and settings that cannot be taken over are left out.
+    Incomplete,
+    /// The changes of MinIO since the take-over are ignored.
+    Keep,
+}
+
+/// The settings of a take-over.
+pub struct Settings<'s> {
+    /// The users of the server. The first account owns everything.
+    pub identity: &'s IdentitySettings,
+    /// The keys of the server.
+    pub keys: &'s KeyRing,
+    /// The answer to what cannot be taken over.
+    pub take_over: TakeOver,
+    /// Set if the caller no longer waits.
+    pub given_up: Arc<AtomicBool>,
+}
+
+/// A volume of MinIO with a single drive.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    root: PathBuf,
+}
+
+impl Volume {
+    /// The volume of MinIO in a directory; `None` if it has none, or a data directory of LiteIO.
+    pub fn find(directory: &Path) -> Option<Volume> {
+        let is_drive = directory.join(SYSTEM).is_dir() && !directory.join("format").exists();
+        is_drive.then(|| Volume { root: directory.to_owned() })
+    }
+
+    /// The data directory of LiteIO in it.
+    pub fn data_dir(&self) -> PathBuf {
+        self.own().join("data")
+    }
+
+    fn own(&self) -> PathBuf {
+        self.root.join(OWN_DIRECTORY)
+    }
+
+    /// Buckets for the empty directories in it that MinIO does not know: scripts make buckets so.
+    pub fn new_directories(&self) -> Vec<InitialBucket> {
+        let entries = fs::read_dir(&self.root).into_iter().flatten().filter_map(Result::ok);
+        let names = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let settings = self.root.join(SYSTEM).join("buckets").join(&name);
+            let is_empty = fs::read_dir(entry.path()).ok()?.next().is_none();
+            let is_new = is_empty && name != "lost+found" && !settings.exists();
+            name.parse().ok().filter(|_| is_new && is_bucket_name(&name))
+        });
+        names.collect()
+    }
+
+    /// Takes the data over, unless that was done. Blocks until it is done.
+    ///
+    /// # Errors
+    /// One line that says what to do. MinIO's files are as they were.
+    pub fn open(&self, settings: &Settings<'_>) -> Result<(), String> {
+        let shown = self.root.display();
+        let deployment = drive::check(&self.root)?;
+        if let Some(pid) = running::find(&self.root) {
+            return Err(format!(
+                "MinIO runs on {shown} (process {pid}): stop it, and start LiteIO again"
+            ));
+        }
+        let stamp = stamp(&self.root);
+        match Marker::taken_over(&self.own())? {
+            Some(marker) if marker.stamp == stamp && marker.deployment == deployment => Ok(()),
+            Some(marker) => self.compare(marker, &deployment, stamp, settings.take_over),
+            None => self.take_over(&deployment, stamp, settings),
+        }
+    }
+
+    /// Decides about a volume on which MinIO was started after its data were taken over.
+    fn compare(
+        &self,
+        marker: Marker,
+        deployment: &str,
+        stamp: String,
+        take_over: TakeOver,
+    ) -> Result<(), String> {
+        let shown = self.root.display();
+        tracing::info!(
+            directory = %shown,
+            taken_over = marker.at,
+            "MinIO was started on this volume since: looking for changes of its files"
+        );
+        let survey = self.survey()?;
+        let new = Marker::new(marker.at.clone(), deployment, stamp, &survey);
+        let new = Marker { left_out: marker.left_out, ..new };
+        if marker.is_of(deployment, &survey) {
+            return new.finish(&self.own());
+        }
+        if take_over == TakeOver::Keep {
+            tracing::warn!(directory = %shown, "the changes of MinIO are ignored, as requested");
+            return new.finish(&self.own());
+        }
+        let own = self.own();
+        Err(format!(
+            "MinIO's files in {shown} have changed since LiteIO took them over at {}: either start once with --take-over \
+             keep (LITEIO_TAKE_OVER=keep), which serves LiteIO's data and ignores the changes, or move {} away, which takes \
+             over MinIO's data again, without the changes made by LiteIO",
+            marker.at,
+            own.display()
+        ))
+    }
+
+    fn survey(&self) -> Result<Survey, String> {
+        survey(&self.root).map_err(|error| format!("{}: {error}", self.root.display()))
+    }
+
+    fn take_over(
+        &self,
+        deployment: &str,
+        stamp: String,
+        settings: &Settings<'_>,
+    ) -> Result<(), String> {
+        let (shown, own, data) = (self.root.display(), self.own(), self.data_dir());
+        let configured = ConfiguredUsers::read(settings.identity)?;
+        let owner =
+            configured.owner().ok_or("the credentials file has no user, who would own the data")?;
+        make_private(&own)?;
+        let survey = self.survey()?;
+        let marker = Marker::new(now(), deployment, stamp, &survey);
+        match Marker::taking_over(&own)? {
+            Some(begun) if begun.is_of(deployment, &survey) => {
+                tracing::info!(directory = %shown, "an interrupted take-over goes on");
+            }
+            begun => {
+                if begun.is_some() {
+                    tracing::info!(directory = %shown, "MinIO has written since a take-over was interrupted: it begins anew");
+                }
+                // No server has served it: that needs the marker of a finished one.
+                remove(&data)?;
+                marker.begin(&own)?;
+            }
+        }
+        let there = bytes_of(&data);
+        check_space(&self.root, &survey, there, free_bytes(&own))?;
+        tracing::info!(
+            directory = %shown,
+            keys = survey.keys,
+            bytes = %HumanBytes(survey.bytes),
+            "taking over the data of MinIO, which stay as they are"
+        );
+        let given_up = Arc::clone(&settings.given_up);
+        let target = Target::of_volume(
+            &data,
+            owner,
+            survey.keys,
+            !settings.keys.master().is_empty(),
+            given_up,
+        )?;
+        if survey.uploads > 0 {
+            target.tally.note(&format!(
+                "{} multipart uploads that were left open are not taken over: clients start them again",
+                survey.uploads
+            ));
+        }
+        let secrets = Secrets::of(settings.identity, settings.keys);
+        let imported = target.run(|target, jobs| walk::buckets(target, jobs, &self.root, &secrets));
+        let result = imported.and_then(|()| {
+            let brought =
+                bring_users(&target, &self.root, &secrets, settings.identity, settings.keys);
+            brought.map_err(Failure::Source)
+        });
+        if let Some(note) = secrets.note() {
+            target.tally.note(&note);
+        }
+        let left_out = target.tally.skipped();
+        let is_accepted = left_out == 0 || settings.take_over == TakeOver::Incomplete;
+        let result = result.and_then(|()| if is_accepted { Ok(target.encrypt()?) } else { Ok(()) });
+        target.finish(result).map_err(|reason| {
+            reason.replace("the same command again goes on", "the next start goes on")
+        })?;
+        if !marker.is_of(deployment, &self.survey()?) {
+            return Err(format!(
+                "the files of {shown} changed while they were taken over: stop MinIO, and start LiteIO again"
+            ));
+        }
+        if !is_accepted {
+            return Err(format!(
+                "{left_out} items of MinIO cannot be taken over; the lines above name each with the reason. Start with \
+                 --take-over incomplete (LITEIO_TAKE_OVER=incomplete) to go on without them: they stay in {shown}, and \
+                 `liteio import s3` from a MinIO that runs on a copy of it can still bring over objects"
+            ));
+        }
+        Marker { at: now(), left_out, ..marker }.finish(&own)
+    }
+}
+
+impl Secrets {
+    /// The root credentials and the keys of the server, which are those of the MinIO whose place it takes.
+    fn of(identity: &IdentitySettings, keys: &KeyRing) -> Secrets {
+        let root = match &identity.credentials {
+            CredentialsSource::Pair { access_key, secret_key } => {
+                Some((access_key.clone(), secret_key.clone()))
+            }
+            CredentialsSource::File(_) | CredentialsSource::Made => None,
+        };
+        let kms = keys.master().iter().map(|key| *key.expose()).collect();
+        Secrets { root, kms, ..Secrets::default() }
+    }
+}
+
+fn now() -> String {
+    Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
+}
+
+/// Creates a directory for its owner only, unless it exists.
+fn make_private(path: &Path) -> Result<(), String> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(format!("cannot create {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of all files in a directory. Files that cannot be seen count nothing.
+fn bytes_of(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_of(&entry.path()),
+        Ok(metadata) if metadata.is_file() => metadata.len(),
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+fn free_bytes(directory: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(directory).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
+/// Checks that a device with `free` bytes has room for a copy of the volume, of which `there` bytes are copied. Without
+/// information from the system, there is room.
+fn check_space(root: &Path, survey: &Survey, there: u64, free: Option<u64>) -> Result<(), String> {
+    let needed = survey.bytes.saturating_sub(there).saturating_add(SPARE_BYTES);
+    match free {
+        Some(free) if free < needed => Err(format!(
+            "the data of MinIO in {} need {} more on that device, because they are copied and MinIO's files stay, and {} are \
+             free: free some space, or import them to another device with `liteio import minio {} --data-dir DIR`",
+            root.display(),
+            HumanBytes(needed),
+            HumanBytes(free),
+            root.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! A server with the profile `minio` on the directory of a MinIO, whose place it takes.
+
+use std::sync::Arc;
+
+use crate::config::{Config, Profile, Storage};
+use crate::keys;
+use crate::open::GiveUp;
+use crate::server::ServerError;
+use liteio_access::offload::Offload;
+use liteio_import::volume::{Settings, Volume};
+
+/// The volume of a former MinIO that these settings name, if there is one.
+pub(crate) fn find(config: &Config) -> Option<Volume> {
+    match &config.storage {
+        // A standby receives its data from elsewhere.
+        Storage::Directory { path, .. } if !config.is_standby => Volume::find(path),
+        _ => None,
+    }
+    .filter(|_| config.profile == Some(Profile::Minio))
+}
+
+/// Takes over the data of MinIO, unless that was done, and makes LiteIO's own directory in the volume the data directory.
+///
+/// # Errors
+/// [`ServerError::Open`], in one line. MinIO's files are as they were.
+pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(), ServerError> {
+    let keys = keys::open(&config.keys).map_err(ServerError::Open)?;
+    let given_up = Arc::default();
+    let _given_up = GiveUp(Arc::clone(&given_up));
+    let (identity, take_over, opened) = (config.identity(), config.take_over, volume.clone());
+    let taken_over = Offload::default()
+        .run(move || {
+            let settings = Settings { identity: &identity, keys: &keys, take_over, given_up };
+            opened.open(&settings)
+        })
+        .await;
+    taken_over.map_err(|error| ServerError::Open(error.to_string()))?.map_err(ServerError::Open)?;
+    if config.preparation.directories_are_buckets {
+        config.preparation.buckets.extend(volume.new_directories());
+    }
+    if let Storage::Directory { path, .. } = &mut config.storage {
+        *path = volume.data_dir();
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! A server with the profile `minio` on the volume of a former MinIO.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use crate::command::{Running, directory, liteio, stderr};
+use crate::raw::{Keys, Request, send};
+use crate::reply::Reply;
+
+const ROOT: Keys = Keys { access: "rootuser", secret: "rootpassword" };
+const ENVIRONMENT: [(&str, &str); 2] =
+    [("MINIO_ROOT_USER", ROOT.access), ("MINIO_ROOT_PASSWORD", ROOT.secret)];
+const ARGUMENTS: [&str; 6] = ["server", "vol", "--profile", "minio", "--address", "127.0.0.1:0"];
+
+/// A copy of a recorded volume, as `vol`.
+fn volume(fixture: &str) -> TempDir {
+    let directory = directory();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .args([Path::new(fixtures).join(fixture), directory.path().join("vol")])
+        .status();
+    assert!(copied.expect("cp runs").success());
+    fs::create_dir(directory.path().join("vol/.minio.sys/tmp")).expect("made");
+    directory
+}
+
+fn command(directory: &TempDir, more: &[&str]) -> Command {
+    let mut command = liteio(directory);
+    command.args(ARGUMENTS).args(more).envs(ENVIRONMENT);
+    command
+}
+
+fn serve(directory: &TempDir, more: &[&str]) -> Running {
+    Running::start(&mut command(directory, more))
+}
+
+fn refused(directory: &TempDir, more: &[&str]) -> Output {
+    let output = command(directory, more).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    output
+}
+
+fn ask(server: &Running, keys: Keys, method: &'static str, target: &str, body: &[u8]) -> Reply {
+    let address = server.endpoint().strip_prefix("http://").expect("a URL");
+    let request = Request::new(method, target).body(body).sign(keys);
+    send(address.parse().expect("an address"), &request.bytes())
+}
+
+fn get(server: &Running, target: &str) -> Reply {
+    ask(server, ROOT, "GET", target, b"")
+}
+
+/// All files of MinIO with their contents and times.
+fn files(directory: &TempDir) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    fn walk(path: &Path, found: &mut BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) {
+        for entry in fs::read_dir(path).expect("readable") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true if path.ends_with(".liteio") => {}
+                true => walk(&path, found),
+                false => {
+                    let modified = path.metadata().and_then(|it| it.modified()).expect("a time");
+                    let content = fs::read(&path).expect("readable");
+                    found.insert(path, (content, modified));
+                }
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(&directory.path().join("vol"), &mut found);
+    found
+}
+
+/// MinIO replaces this directory when it starts.
+fn start_of_minio(directory: &TempDir) {
+    let path = directory.path().join("vol/.minio.sys/tmp");
+    let later = SystemTime::now() + Duration::from_secs(60);
+    File::open(path).and_then(|it| it.set_modified(later)).expect("set");
+}
+
+#[test]
+fn buckets_versions_locks_and_the_keys_of_users_are_taken_over() {
+    let directory = volume("volume");
+    let before = files(&directory);
+    let server = serve(&directory, &[]);
+    assert_eq!(get(&server, "/plain/hello.txt").body, b"hello");
+    assert_eq!(get(&server, "/plain/hello.txt").header("x-amz-tagging-count"), Some("1"));
+    assert_eq!(get(&server, "/versions/k").body, b"three");
+    assert_eq!(get(&server, "/versions/gone").status, 404);
+    let listed = get(&server, "/versions?versions").text();
+    assert_eq!(listed.matches("<Version>").count(), 4, "{listed}");
+    assert_eq!(listed.matches("<DeleteMarker>").count(), 1, "{listed}");
+    let lock = get(&server, "/locked/held?legal-hold").text();
+    assert!(lock.contains("<Status>ON</Status>"), "{lock}");
+
+    let alice = Keys { access: "alice", secret: "alicesecret" };
+    let bob = Keys { access: "bob", secret: "bobsecret123" };
+    let carol = Keys { access: "carol", secret: "carolsecret" };
+    let narrow = Keys { access: "alicesvckey", secret: "alicesvcsecret" };
+    let of_root = Keys { access: "rootsvckey", secret: "rootsvcsecret" };
+    for (keys, method, target, status) in [
+        (alice, "GET", "/plain/dir/other.txt", 200),
+        (alice, "GET", "/versions/k", 403),
+        (alice, "PUT", "/plain/new", 403),
+        // By the policy of a group.
+        (bob, "PUT", "/versions/new", 200),
+        // Disabled.
+        (carol, "GET", "/plain/hello.txt", 403),
+        // By a policy of its own, within that of its user.
+        (narrow, "GET", "/plain/hello.txt", 200),
+        (narrow, "GET", "/plain/dir/other.txt", 403),
+        (of_root, "PUT", "/plain/by-key", 200),
+    ] {
+        let reply = ask(&server, keys, method, target, b"");
+        assert_eq!(reply.status, status, "{} {method} {target}: {}", keys.access, reply.text());
+    }
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("taking over the data of MinIO"), "{log}");
+    assert_eq!(files(&directory), before, "MinIO's files stay as they were");
+
+    // It is served as it was left, and not taken over again.
+    fs::create_dir(directory.path().join("vol/by-script")).expect("made");
+    let server = serve(&directory, &[]);
+    assert_eq!(get(&server, "/plain/by-key").status, 200);
+    assert_eq!(ask(&server, bob, "GET", "/versions/new", b"").status, 200);
+    assert_eq!(ask(&server, ROOT, "HEAD", "/by-script", b"").status, 200);
+    let (_, log) = server.signal("TERM");
+    assert!(!log.contains("taking over"), "{log}");
+}
+
+#[test]
+fn what_minio_has_written_since_ends_the_start_and_its_start_alone_does_not() {
+    let directory = volume("volume");
+    serve(&directory, &[]).signal("TERM");
+    start_of_minio(&directory);
+    let server = serve(&directory, &[]);
+    assert_eq!(ask(&server, ROOT, "PUT", "/plain/of-liteio", b"x").status, 200);
+    let (_, log) = server.signal("TERM");
+    assert!(log.contains("looking for changes"), "{log}");
+
+    let vol = directory.path().join("vol");
+    fs::create_dir(vol.join("plain/later")).expect("made");
+    fs::copy(vol.join("versions/gone/xl.meta"), vol.join("plain/later/xl.meta")).expect("copied");
+    start_of_minio(&directory);
+    start_of_minio(&directory);
+    let told = stderr(&refused(&directory, &[]));
+    for part in ["MinIO's files in vol have changed since", "--take-over keep", "vol/.liteio away"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(stderr(&refused(&directory, &["--take-over", "incomplete"])).contains("have changed"));
+    let server = serve(&directory, &["--take-over", "keep"]);
+    assert_eq!(get(&server, "/plain/of-liteio").body, b"x");
+    assert_eq!(get(&server, "/plain/later").status, 404);
+    server.signal("TERM");
+    // That was decided, and the other way is open.
+    let server = serve(&directory, &[]);
+    assert_eq!(get(&server, "/plain/of-liteio").body, b"x");
+    server.signal("TERM");
+    fs::rename(vol.join(".liteio"), directory.path().join("kept")).expect("moved");
+    let server = serve(&directory, &[]);
+    assert_eq!(get(&server, "/plain/of-liteio").status, 404);
+    assert_eq!(get(&server, "/plain/hello.txt").body, b"hello");
+}
+
+#[test]
+fn a_take_over_that_is_killed_goes_on_and_doubles_nothing() {
+    const KEYS: usize = 1500;
+    let directory = volume("volume");
+    let vol = directory.path().join("vol");
+    for number in 0..KEYS {
+        let key = vol.join(format!("many{}/{number}", number % 2));
+        fs::create_dir_all(&key).expect("made");
+        let copied = Command::new("cp").arg("-a").arg(vol.join("versions/k/.")).arg(&key).status();
+        assert!(copied.expect("cp runs").success());
+    }
+    let before = files(&directory);
+    let mut kills = 0;
+    // Each time later, until it is finished before.
+    for pause_ms in (0..).map(|round| 40 * round) {
+        let mut child = command(&directory, &[])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let started = std::time::Instant::now();
+        let is_done = || vol.join(".liteio/taken-over.json").exists();
+        let has_begun = || vol.join(".liteio/data/format").exists();
+        while !is_done() && !(has_begun() && started.elapsed().as_millis() >= pause_ms) {
+            assert!(child.try_wait().expect("a state").is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        let is_over = is_done();
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        if is_over {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 0, "it was never interrupted");
+    let server = serve(&directory, &[]);
+    for bucket in ["many0", "many1"] {
+        let (mut versions, mut after) = (0, String::new());
+        loop {
+            let page = get(&server, &format!("/{bucket}?versions&max-keys=999{after}")).text();
+            versions += page.matches("<Version>").count();
+            let part = |name: &str| {
+                let (_, rest) = page.split_once(&format!("<{name}>"))?;
+                Some(rest.split_once('<')?.0.to_owned())
+            };
+            let (Some(key), Some(version)) = (part("NextKeyMarker"), part("NextVersionIdMarker"))
+            else {
+                break;
+            };
+            after = format!("&key-marker={key}&version-id-marker={version}");
+        }
+        assert_eq!(versions, 3 * KEYS / 2, "{bucket} after {kills} kills");
+    }
+    assert_eq!(get(&server, "/many1/7").body, b"three");
+    let alice = Keys { access: "alice", secret: "alicesecret" };
+    assert_eq!(ask(&server, alice, "GET", "/plain/hello.txt", b"").status, 200);
+    drop(server);
+    assert_eq!(files(&directory), before);
+}
+
+#[test]
+fn data_that_cannot_be_taken_over_end_the_start_until_that_is_accepted() {
+    let directory = volume("volume-kms");
+    let output = refused(&directory, &[]);
+    let told = stderr(&output);
+    for part in ["sealed/small.txt", "it is encrypted", "identity.json", "--take-over incomplete"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let server = serve(&directory, &["--take-over", "incomplete"]);
+    assert_eq!(get(&server, "/sealed/small.txt").status, 404);
+    assert_eq!(ask(&server, ROOT, "HEAD", "/sealed", b"").status, 200);
+    drop(server);
+    // It was accepted.
+    serve(&directory, &[]).signal("TERM");
+}
+
+#[test]
+fn users_that_the_kms_encrypts_are_read_with_its_key() {
+    let directory = volume("volume-kms");
+    let mut command = command(&directory, &["--take-over", "incomplete"]);
+    let key = "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let server = Running::start(command.env("MINIO_KMS_SECRET_KEY", key));
+    let alice = Keys { access: "alice", secret: "alicesecret" };
+    assert_eq!(ask(&server, alice, "PUT", "/sealed/new", b"").status, 200);
+}
+
+#[test]
+fn without_the_profile_a_volume_is_refused_with_both_ways() {
+    let directory = volume("volume");
+    let mut command = liteio(&directory);
+    let output = command.args(["--data-dir", "vol", "--address", "127.0.0.1:0"]).output();
+    let told = stderr(&output.expect("it runs"));
+    assert!(told.contains("liteio import minio") && told.contains("--profile minio"), "{told}");
+    assert!(!directory.path().join("vol/.liteio").exists(), "nothing was made");
+}
+
+#[test]
+fn an_import_brings_users_if_the_root_credentials_are_given() {
+    let directory = volume("volume");
+    let import = |more: &[(&str, &str)]| {
+        let mut command = liteio(&directory);
+        command.args(["import", "minio", "vol", "--data-dir", "data"]).envs(more.iter().copied());
+        let output = command.output().expect("it runs");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{told}{}", stderr(&output));
+        told
+    };
+    let told = import(&ENVIRONMENT);
+    assert!(told.contains("note: 7 users, groups, policies and service accounts"), "{told}");
+    let told = import(&ENVIRONMENT);
+    assert!(told.contains("0 users, groups, policies and service accounts"), "{told}");
+    assert!(told.contains("7 there already"), "{told}");
+    let mut command = liteio(&directory);
+    command.args(["--data-dir", "data", "--address", "127.0.0.1:0"]).envs(ENVIRONMENT);
+    let server = Running::start(&mut command);
+    let narrow = Keys { access: "alicesvckey", secret: "alicesvcsecret" };
+    assert_eq!(ask(&server, narrow, "GET", "/plain/hello.txt", b"").body, b"hello");
+    assert_eq!(ask(&server, narrow, "GET", "/plain/dir/other.txt", b"").status, 403);
+}
