@@ -26,7 +26,7 @@ ONE = """{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:Ge
 "Resource":["arn:aws:s3:::plain/small"]}]}"""
 KMS_KEY = "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 PART = os.urandom(5 << 20)
-MANY = 2000
+MANY = 500
 
 pytestmark = pytest.mark.skipif(
     not (os.environ.get("MINIO") and os.environ.get("MC")), reason="there is no MinIO: install builds one")
@@ -268,7 +268,8 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
     for key, body in bodies.items():
         got = client.get_object(Bucket="sealed", Key=key)
         assert got["Body"].read() == body, key
-        assert got["ETag"] == tags[key], key
+        # MinIO shows the encrypted tag of an empty directory.
+        assert key == "d/" or got["ETag"] == tags[key], key
     rules = client.get_bucket_encryption(Bucket="sealed")["ServerSideEncryptionConfiguration"]["Rules"]
     assert rules[0]["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
     assert client.put_object(Bucket="sealed", Key="new", Body=b"x")["ServerSideEncryption"] == "AES256"

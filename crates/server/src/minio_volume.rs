@@ -1,11 +1,10 @@
 //! A server with the profile `minio` on the directory of a MinIO, whose place it takes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::{Config, Profile, Storage};
 use crate::keys;
-use crate::open::GiveUp;
-use crate::server::ServerError;
 use liteio_access::offload::Offload;
 use liteio_import::volume::{Settings, Volume};
 
@@ -22,10 +21,10 @@ pub(crate) fn find(config: &Config) -> Option<Volume> {
 /// Takes over the data of MinIO, unless that was done, and makes LiteIO's own directory in the volume the data directory.
 ///
 /// # Errors
-/// [`ServerError::Open`], in one line. MinIO's files are as they were.
-pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(), ServerError> {
-    let keys = keys::open(&config.keys).map_err(ServerError::Open)?;
-    let given_up = Arc::default();
+/// The reason in one line. MinIO's files are as they were.
+pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(), String> {
+    let keys = keys::open(&config.keys)?;
+    let given_up: Arc<AtomicBool> = Arc::default();
     let _given_up = GiveUp(Arc::clone(&given_up));
     let (identity, take_over, opened) = (config.identity(), config.take_over, volume.clone());
     let taken_over = Offload::default()
@@ -34,7 +33,7 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
             opened.open(&settings)
         })
         .await;
-    taken_over.map_err(|error| ServerError::Open(error.to_string()))?.map_err(ServerError::Open)?;
+    taken_over.map_err(|error| error.to_string())??;
     if config.preparation.directories_are_buckets {
         config.preparation.buckets.extend(volume.new_directories());
     }
@@ -42,4 +41,13 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
         *path = volume.data_dir();
     }
     Ok(())
+}
+
+/// Ends a take-over if the start is interrupted by a signal.
+struct GiveUp(Arc<AtomicBool>);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

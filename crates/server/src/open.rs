@@ -235,7 +235,7 @@ fn no_space(path: &Path) -> String {
 }
 
 /// Cancels a preparation if the start is interrupted by a signal.
-pub(crate) struct GiveUp(pub(crate) Arc<AtomicBool>);
+struct GiveUp(Arc<AtomicBool>);
 
 impl Drop for GiveUp {
     fn drop(&mut self) {

@@ -420,7 +420,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     if let Some(volume) = minio_volume::find(&config) {
         // A taken port may be MinIO's. While the data are taken over, nobody can connect: that may take long.
         drop(listen(&config.address, "--address").await?);
-        minio_volume::take_over(volume, &mut config).await?;
+        minio_volume::take_over(volume, &mut config).await.map_err(ServerError::Open)?;
     }
     // The socket is opened first: if the port is taken, no data directory is created. Clients that
     // connect while the data is being opened wait in the backlog.

@@ -162,7 +162,7 @@ const RULES: &[Rule] = &[
     except("access", &["offload"], Code(&["spawn_blocking"])),
     except("access", &["state"], Paths(&["crate::offload"])),
     except("s3", &["lane"], Paths(&["liteio_access::offload"])),
-    except("server", &["open"], Paths(&["liteio_access::offload"])),
+    except("server", &["minio_volume", "open"], Paths(&["liteio_access::offload"])),
     in_all("s3vectors", Paths(&["liteio_access::offload"])),
     in_all("tables", Paths(&["liteio_access::offload"])),
     in_all("iam", Paths(&["liteio_access::offload"])),

@@ -30,6 +30,13 @@ fn volume(fixture: &str) -> TempDir {
     directory
 }
 
+/// Copies a key of a volume.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    let copied = Command::new("cp").arg("-a").args([from.join("."), to.to_owned()]).status();
+    assert!(copied.expect("cp runs").success());
+}
+
 fn command(directory: &TempDir, more: &[&str]) -> Command {
     let mut command = liteio(directory);
     command.args(ARGUMENTS).args(more).envs(ENVIRONMENT);
@@ -146,8 +153,7 @@ fn what_minio_has_written_since_ends_the_start_and_its_start_alone_does_not() {
     assert!(log.contains("looking for changes"), "{log}");
 
     let vol = directory.path().join("vol");
-    fs::create_dir(vol.join("plain/later")).expect("made");
-    fs::copy(vol.join("versions/gone/xl.meta"), vol.join("plain/later/xl.meta")).expect("copied");
+    copy(&vol.join("plain/hello.txt"), &vol.join("plain/later"));
     start_of_minio(&directory);
     start_of_minio(&directory);
     let told = stderr(&refused(&directory, &[]));
@@ -160,14 +166,14 @@ fn what_minio_has_written_since_ends_the_start_and_its_start_alone_does_not() {
     assert_eq!(get(&server, "/plain/of-liteio").body, b"x");
     assert_eq!(get(&server, "/plain/later").status, 404);
     server.signal("TERM");
-    // That was decided, and the other way is open.
+    // That was decided. The other way is open, too.
     let server = serve(&directory, &[]);
     assert_eq!(get(&server, "/plain/of-liteio").body, b"x");
     server.signal("TERM");
     fs::rename(vol.join(".liteio"), directory.path().join("kept")).expect("moved");
     let server = serve(&directory, &[]);
     assert_eq!(get(&server, "/plain/of-liteio").status, 404);
-    assert_eq!(get(&server, "/plain/hello.txt").body, b"hello");
+    assert_eq!(get(&server, "/plain/later").body, b"hello");
 }
 
 #[test]
@@ -176,10 +182,7 @@ fn a_take_over_that_is_killed_goes_on_and_doubles_nothing() {
     let directory = volume("volume");
     let vol = directory.path().join("vol");
     for number in 0..KEYS {
-        let key = vol.join(format!("many{}/{number}", number % 2));
-        fs::create_dir_all(&key).expect("made");
-        let copied = Command::new("cp").arg("-a").arg(vol.join("versions/k/.")).arg(&key).status();
-        assert!(copied.expect("cp runs").success());
+        copy(&vol.join("versions/k"), &vol.join(format!("versions/many{}/{number}", number % 2)));
     }
     let before = files(&directory);
     let mut kills = 0;
@@ -207,10 +210,11 @@ fn a_take_over_that_is_killed_goes_on_and_doubles_nothing() {
     }
     assert!(kills > 0, "it was never interrupted");
     let server = serve(&directory, &[]);
-    for bucket in ["many0", "many1"] {
+    for prefix in ["many0/", "many1/"] {
         let (mut versions, mut after) = (0, String::new());
         loop {
-            let page = get(&server, &format!("/{bucket}?versions&max-keys=999{after}")).text();
+            let target = format!("/versions?versions&max-keys=999&prefix={prefix}{after}");
+            let page = get(&server, &target).text();
             versions += page.matches("<Version>").count();
             let part = |name: &str| {
                 let (_, rest) = page.split_once(&format!("<{name}>"))?;
@@ -222,9 +226,9 @@ fn a_take_over_that_is_killed_goes_on_and_doubles_nothing() {
             };
             after = format!("&key-marker={key}&version-id-marker={version}");
         }
-        assert_eq!(versions, 3 * KEYS / 2, "{bucket} after {kills} kills");
+        assert_eq!(versions, 3 * KEYS / 2, "{prefix} after {kills} kills");
     }
-    assert_eq!(get(&server, "/many1/7").body, b"three");
+    assert_eq!(get(&server, "/versions/many1/7").body, b"three");
     let alice = Keys { access: "alice", secret: "alicesecret" };
     assert_eq!(ask(&server, alice, "GET", "/plain/hello.txt", b"").status, 200);
     drop(server);
