@@ -33,8 +33,14 @@ fn volume(fixture: &str) -> TempDir {
 /// Copies a key of a volume.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
-    let copied = Command::new("cp").arg("-a").args([from.join("."), to.to_owned()]).status();
-    assert!(copied.expect("cp runs").success());
+    for entry in fs::read_dir(from).expect("readable") {
+        let from = entry.expect("an entry").path();
+        let to = to.join(from.file_name().expect("a name"));
+        match from.is_dir() {
+            true => copy(&from, &to),
+            false => fs::copy(&from, &to).map(drop).expect("copied"),
+        }
+    }
 }
 
 fn command(directory: &TempDir, more: &[&str]) -> Command {
@@ -178,7 +184,7 @@ fn what_minio_has_written_since_ends_the_start_and_its_start_alone_does_not() {
 
 #[test]
 fn a_take_over_that_is_killed_goes_on_and_doubles_nothing() {
-    const KEYS: usize = 1500;
+    const KEYS: usize = 400;
     let directory = volume("volume");
     let vol = directory.path().join("vol");
     for number in 0..KEYS {
