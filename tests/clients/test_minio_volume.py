@@ -1,5 +1,6 @@
-"""A server with the profile `minio` on the volume of a MinIO that was stopped. MINIO and MC name MinIO's binaries; the script
-`install` builds both."""
+"""A server with the profile `minio` on the volume of a MinIO that was stopped.
+
+MINIO and MC name MinIO's binaries; the script `install` builds both."""
 
 import hashlib
 import os
@@ -288,7 +289,8 @@ def test_compressed_objects_are_decompressed(tmp_path, key):
     if key:
         minio.mc("encrypt", "set", "sse-s3", "m/packed")
     words = b"".join(b"%d lines of a log that repeats itself\n" % (n * n % 977) for n in range(200_000))
-    for name, body in {"words.txt": words, "random.txt": PART, "short.txt": words[:5000], "zeros.txt": bytes(3 << 20)}.items():
+    bodies = {"words.txt": words, "random.txt": PART, "short.txt": words[:5000], "zeros.txt": bytes(3 << 20)}
+    for name, body in bodies.items():
         client.put_object(Bucket="packed", Key=name, Body=body)
     upload = client.create_multipart_upload(Bucket="packed", Key="parts.txt")["UploadId"]
     place = {"Bucket": "packed", "Key": "parts.txt", "UploadId": upload}

@@ -26,7 +26,7 @@ use indicatif::HumanBytes;
 use jiff::Timestamp;
 use liteio_iam::ConfiguredUsers;
 use liteio_iam::settings::{CredentialsSource, IdentitySettings};
-use liteio_store::KeyRing;
+use liteio_store::{Clock as _, KeyRing, SystemClock};
 
 use self::marker::Marker;
 use self::survey::{Survey, stamp, survey};
@@ -251,7 +251,8 @@ impl Secrets {
 }
 
 fn now() -> String {
-    Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
+    let seconds = i64::try_from(SystemClock.now_ms() / 1000).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
 /// Creates a directory for its owner only, unless it exists.

@@ -100,11 +100,11 @@ impl Walk<'_> {
         let directory = directory.strip_prefix(self.root).unwrap_or(directory);
         for bytes in [directory.as_os_str(), name.as_os_str()] {
             self.hash.write(bytes.as_encoded_bytes());
-            self.hash.write_u8(0);
+            self.hash.write(&[0]);
         }
-        self.hash.write_u64(metadata.len());
+        self.hash.write(&metadata.len().to_le_bytes());
         // In seconds: a copy of the volume may have rounded times.
-        self.hash.write_i64(metadata.mtime());
+        self.hash.write(&metadata.mtime().to_le_bytes());
         self.survey.bytes += metadata.len();
         self.survey.keys += u64::from(name == "xl.meta");
     }
