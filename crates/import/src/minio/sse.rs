@@ -50,7 +50,7 @@ pub(super) fn plain_bytes(stored: u64) -> Option<u64> {
     let packages = stored.div_ceil(whole);
     let plain = stored.checked_sub(packages * overhead)?;
     // The last package is not empty.
-    (stored % whole == 0 || stored % whole > overhead).then_some(plain)
+    (stored.is_multiple_of(whole) || stored % whole > overhead).then_some(plain)
 }
 
 /// Opens the key of an object with the name `bucket/key`.
