@@ -189,7 +189,7 @@ impl Target {
         let waiting = self.encrypting.as_ref().map(|it| std::mem::take(&mut *it.lock()));
         for bucket in waiting.unwrap_or_default() {
             let default = DefaultEncryption { method: DefaultMethod::Master, bucket_key: false };
-            self.store.set_default_encryption(&bucket, Some(default)).wait()?;
+            self.store.set_default_encryption(&bucket, Some(default), None).wait()?;
         }
         Ok(())
     }
