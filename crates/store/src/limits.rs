@@ -136,6 +136,9 @@ pub const NAMESPACE_BYTES_MAX: usize = 1024;
 /// Most names on one page of a listing of a catalog.
 pub const LIST_TABLES_MAX: usize = 1000;
 
+/// Most tables that a page of a walk looks at for those with a prefix.
+pub const WALKED_TABLES_MAX: usize = 10_000;
+
 /// Most tables of one commit. It bounds the transaction.
 pub const COMMITTED_TABLES_MAX: usize = 64;
 

@@ -46,7 +46,7 @@ impl NamespaceRecord {
 /// A table or a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TableRecord {
-    /// The id in its metadata.
+    /// The id that it has had since its creation.
     pub(crate) uuid: [u8; 16],
     /// The URI of its current metadata.
     pub(crate) location: String,

@@ -53,7 +53,8 @@ pub struct NewMetadata {
 }
 
 impl TableChange {
-    /// A change to the metadata at `location`, which exist. `uuid` is the id in them.
+    /// A change to the metadata at `location`, which exist. `uuid` is the id of a new table or view: one that exists keeps
+    /// its own.
     #[must_use]
     pub fn new(
         kind: TableKind,
@@ -164,11 +165,11 @@ impl Change {
         let place = kind.place(state.id, name);
         let now_ms = shared.config.clock.now_ms();
         debug_assert_eq!(bucket.id, state.id, "the state is of the bucket");
-        let created_ms = match expected {
+        let (uuid, created_ms) = match expected {
             Expected::Missing => {
                 require(write, state.id, name.namespace())?;
                 require_free(write, state.id, *kind, name)?;
-                now_ms
+                (*uuid, now_ms)
             }
             Expected::Location(expected) => {
                 let record = TableRecord::read(write, &place)?;
@@ -176,11 +177,11 @@ impl Change {
                 if record.location != *expected {
                     return Err(CatalogError::Changed { name: name.to_string() }.into());
                 }
-                record.created_ms
+                (record.uuid, record.created_ms)
             }
         };
         let location = location.clone();
-        let record = TableRecord { uuid: *uuid, location, created_ms, updated_ms: now_ms };
+        let record = TableRecord { uuid, location, created_ms, updated_ms: now_ms };
         record.write(write, &place)?;
         Ok(Table::new(name, record))
     }

@@ -45,6 +45,7 @@ mod commit;
 mod name;
 mod namespace;
 mod table;
+mod walk;
 
 pub use crate::catalog_error::CatalogError;
 pub use commit::{Expected, NewMetadata, TableChange};
@@ -52,6 +53,7 @@ pub use name::{NamespaceName, TableName};
 pub use namespace::{Namespace, NamespacePage, PropertyChange};
 pub(crate) use namespace::{has_catalog, remove_catalog};
 pub use table::{Table, TableKind, TablePage};
+pub use walk::{NamespaceWalk, TableWalk, WalkedNamespaces, WalkedTables};
 
 /// Selection of the names of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

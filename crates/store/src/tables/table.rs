@@ -29,7 +29,7 @@ pub enum TableKind {
 pub struct Table {
     /// Its name.
     pub name: TableName,
-    /// The id in its metadata.
+    /// The id that it has had since its creation: that in its first metadata, if these came with it.
     pub uuid: [u8; 16],
     /// The URI of its current metadata.
     pub location: String,
@@ -175,6 +175,19 @@ impl Store {
         kind: TableKind,
         name: TableName,
     ) -> Pending<Table> {
+        self.drop_table_at(bucket, kind, name, None)
+    }
+
+    /// Drops a table or view as [`Store::drop_table`] does, if its metadata are still at `expected`.
+    ///
+    /// Fails with [`CatalogError::Changed`], too.
+    pub fn drop_table_at(
+        &self,
+        bucket: &Arc<Bucket>,
+        kind: TableKind,
+        name: TableName,
+        expected: Option<String>,
+    ) -> Pending<Table> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, _| {
             write.claim(Claim::Bucket(bucket.id))?;
@@ -185,6 +198,7 @@ impl Store {
             write.fetch([&space::bucket(bucket.name.as_str()), &place])?;
             bucket.require(write)?;
             let record = TableRecord::read(write, &place)?.ok_or_else(|| kind.missing(&name))?;
+            require_at(&record, &name, expected.as_deref())?;
             write.delete(&place)?;
             Ok(Committed::new(Table::new(&name, record)))
         })
@@ -200,6 +214,19 @@ impl Store {
         kind: TableKind,
         from: TableName,
         to: TableName,
+    ) -> Pending<()> {
+        self.rename_table_at(bucket, kind, (from, to), None)
+    }
+
+    /// Renames a table or view as [`Store::rename_table`] does, if its metadata are still at `expected`.
+    ///
+    /// Fails with [`CatalogError::Changed`], too.
+    pub fn rename_table_at(
+        &self,
+        bucket: &Arc<Bucket>,
+        kind: TableKind,
+        (from, to): (TableName, TableName),
+        expected: Option<String>,
     ) -> Pending<()> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, _| {
@@ -221,6 +248,7 @@ impl Store {
             ])?;
             bucket.require(write)?;
             let record = TableRecord::read(write, &source)?.ok_or_else(|| kind.missing(&from))?;
+            require_at(&record, &from, expected.as_deref())?;
             require(write, id, to.namespace())?;
             for by in [kind, kind.other()] {
                 if write.get(&by.place(id, &to))?.is_some() {
@@ -233,6 +261,23 @@ impl Store {
             record.write(write, &kind.place(id, &to))?;
             Ok(Committed::new(()))
         })
+    }
+}
+
+/// Checks that metadata are at an expected location.
+///
+/// # Errors
+/// [`CatalogError::Changed`].
+fn require_at(
+    record: &TableRecord,
+    name: &TableName,
+    expected: Option<&str>,
+) -> Result<(), CatalogError> {
+    match expected {
+        Some(expected) if record.location != expected => {
+            Err(CatalogError::Changed { name: name.to_string() })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use liteio_store::tables::{
-    CatalogError, Expected, NameRange, NamespaceName, NewMetadata, PropertyChange, Table,
-    TableChange, TableKind, TableName,
+    CatalogError, Expected, NameRange, NamespaceName, NamespaceWalk, NewMetadata, PropertyChange,
+    Table, TableChange, TableKind, TableName, TableWalk,
 };
 use liteio_store::{PutOptions, Store, StoreError};
 
@@ -290,4 +290,107 @@ fn a_catalog_is_there_after_a_restart() {
     let store = open();
     assert_eq!(load(&store, TableKind::Table, "n.t").expect("there").location, location("t/0"));
     assert!(store.verify(&mut |_| {}).expect("verified").damaged.is_empty());
+}
+
+#[test]
+fn records_are_walked_in_pages_over_one_namespace_or_all() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        for name in ["b", "a", "a.x", "ab"] {
+            create(store, name).expect("created");
+        }
+        let tables = ["a.s", "a.t1", "a.t2", "a.x.t3", "ab.t4", "b.u"];
+        for path in tables {
+            create_table(store, path, &format!("{path}/0")).expect("created");
+        }
+        commit(store, vec![change(store, TableKind::View, "a.t9", Expected::Missing, "v/0")])
+            .expect("created");
+        let walk = |of: Option<&str>, prefix: &str, max| {
+            let mut walk = TableWalk {
+                namespace: of.map(namespace),
+                prefix: prefix.to_owned(),
+                after: None,
+                max,
+            };
+            let mut found = Vec::new();
+            loop {
+                let page = store.walk_tables(&here, &walk).expect("a page");
+                assert!(page.tables.len() <= max);
+                found.extend(page.tables.iter().map(|table| table.name.to_string()));
+                match page.next {
+                    Some(next) => walk.after = Some(next),
+                    None => return found,
+                }
+            }
+        };
+        for max in [1, 2, 100] {
+            assert_eq!(walk(None, "", max), tables);
+            assert_eq!(walk(None, "t", max), ["a.t1", "a.t2", "a.x.t3", "ab.t4"]);
+            assert_eq!(walk(Some("a"), "", max), ["a.s", "a.t1", "a.t2"]);
+            assert_eq!(walk(Some("a"), "t", max), ["a.t1", "a.t2"]);
+            assert_eq!(walk(Some("a"), "z", max), [""; 0]);
+        }
+        // A position elsewhere.
+        for (of, after, expected) in [("a", "b.u", 0), ("b", "a.s", 1)] {
+            let (namespace, after) = (Some(namespace(of)), Some(table(after)));
+            let walk = TableWalk { namespace, prefix: String::new(), after, max: 9 };
+            assert_eq!(store.walk_tables(&here, &walk).expect("a page").tables.len(), expected);
+        }
+        let missing = CatalogError::NoSuchNamespace { namespace: "no".to_owned() };
+        let namespace = Some(namespace("no"));
+        let no = TableWalk { namespace, prefix: String::new(), after: None, max: 1 };
+        assert_eq!(refused(store.walk_tables(&here, &no)), missing);
+        let namespaces = |prefix: &str, after: Option<&str>, max| {
+            let after = after.map(str::to_owned);
+            let page = NamespaceWalk { prefix: prefix.to_owned(), after, max };
+            let page = store.walk_namespaces(&here, &page).expect("a page");
+            let names = page.namespaces.iter().map(|it| it.name.to_string());
+            (names.collect::<Vec<_>>(), page.next)
+        };
+        let all = ["a", "ab", "b"].map(str::to_owned).to_vec();
+        assert_eq!(namespaces("", None, 9), (all.clone(), None));
+        assert_eq!(namespaces("", None, 2), (all[..2].to_vec(), Some("ab".to_owned())));
+        assert_eq!(namespaces("", Some("ab"), 2), (all[2..].to_vec(), None));
+        assert_eq!(namespaces("a", None, 9), (all[..2].to_vec(), None));
+        assert_eq!(namespaces("a", Some("b"), 9), (Vec::new(), None));
+    });
+}
+
+#[test]
+fn a_table_keeps_its_id_and_is_found_by_it() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        create_table(store, "n.t", "t/0").expect("created");
+        let expected = Expected::Location(location("t/0"));
+        let (kind, id) = (TableKind::Table, [8; 16]);
+        let next = TableChange::new(kind, table("n.t"), expected, id, location("t/1"));
+        let committed = store.commit_tables(&here, vec![next]).wait().expect("committed");
+        assert_eq!(committed[0].uuid, [7; 16]);
+        let found = store.table_by_id(&here, &[7; 16]).expect("read").expect("there");
+        assert_eq!((found.name, found.location), (table("n.t"), location("t/1")));
+        assert_eq!(store.table_by_id(&here, &id).expect("read"), None);
+    });
+}
+
+#[test]
+fn a_table_that_was_changed_meanwhile_is_neither_renamed_nor_dropped() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        create_table(store, "n.t", "t/0").expect("created");
+        let kind = TableKind::Table;
+        let changed = CatalogError::Changed { name: "n.t".to_owned() };
+        let rename = |at: &str| {
+            let names = (table("n.t"), table("n.u"));
+            store.rename_table_at(&here, kind, names, Some(location(at))).wait()
+        };
+        let drop = |path: &str, at: &str| {
+            store.drop_table_at(&here, kind, table(path), Some(location(at))).wait()
+        };
+        assert_eq!(refused(rename("t/9")), changed);
+        assert_eq!(refused(drop("n.t", "t/9")), changed);
+        rename("t/0").expect("renamed");
+        drop("n.u", "t/0").expect("dropped");
+    });
 }
