@@ -1,19 +1,29 @@
 //! [`Action`]: the unit that policies allow and deny. Several operations may share one action.
 
+/// The name of an action in its service. Two services may share one, which names only one variant.
+macro_rules! name {
+    ($action:ident) => {
+        stringify!($action)
+    };
+    ($action:ident $name:literal) => {
+        $name
+    };
+}
+
 /// Generates the enum of actions with their names in policies.
 macro_rules! actions {
-    ($($service:literal { $($action:ident)* })*) => {
+    ($($service:literal { $($action:ident $(= $name:literal)?)* })*) => {
         /// An action, by its name in policies.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Action {
-            $($(#[doc = concat!("`", $service, ":", stringify!($action), "`.")] $action,)*)*
+            $($(#[doc = concat!("`", $service, ":", name!($action $($name)?), "`.")] $action,)*)*
         }
 
         impl Action {
             /// The name in policies, such as `s3:GetObject`.
             pub fn name(self) -> &'static str {
                 match self {
-                    $($(Action::$action => concat!($service, ":", stringify!($action)),)*)*
+                    $($(Action::$action => concat!($service, ":", name!($action $($name)?)),)*)*
                 }
             }
         }
@@ -147,15 +157,21 @@ actions! {
     "s3tables" {
         CreateNamespace
         CreateTable
+        CreateTableBucket
         DeleteNamespace
         DeleteTable
+        DeleteTableBucket
         GetNamespace
         GetTable
         GetTableBucket
+        GetTableBucketEncryption
         GetTableData
+        GetTableEncryption
         GetTableMetadataLocation
         ListNamespaces
+        ListTableBuckets
         ListTables
+        PutTableBucketEncryption
         PutTableData
         RenameTable
         UpdateNamespaceProperties
@@ -174,6 +190,8 @@ impl Action {
                 | Action::WriteGetObjectResponse
                 | Action::CreateVectorBucket
                 | Action::ListVectorBuckets
+                | Action::CreateTableBucket
+                | Action::ListTableBuckets
         )
     }
 

@@ -126,9 +126,9 @@ pub fn account(
     account_resource(principal, actions, resource, context)
 }
 
-/// Decides about actions on the account, or on the vector bucket with this ARN that is to be
-/// created.
-pub(super) fn vector_account(
+/// Decides about actions on the account, or on the vector bucket or table bucket with this ARN that
+/// is to be created.
+pub(super) fn account_of_arn(
     principal: &Principal,
     actions: &[Action],
     arn: Option<&str>,

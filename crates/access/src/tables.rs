@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use liteio_store::Store;
+use liteio_store::tables::{CatalogError, Table};
 
 use super::action::Action;
 use super::decision::{Documents, Request, Resource, decide};
-use super::granted::{Granted, Refusal, bucket_for_rules};
+use super::granted::{Granted, GrantedAccount, Refusal, account_of_arn, bucket_for_rules};
 use super::principal::Principal;
 use liteio_policy::acl::PublicAccessBlock;
 use liteio_policy::{Context, ContextKey, Value};
@@ -61,6 +62,47 @@ impl TableBuckets {
     pub fn arn(&self, owner_id: &str, bucket: &str) -> String {
         let account = (self.account_id)(owner_id);
         format!("arn:aws:s3tables:{}:{account}:bucket/{bucket}", self.region)
+    }
+
+    /// Decides about actions on no table bucket: listing the own ones.
+    pub fn account(&self, question: &TableQuestion<'_>) -> Result<GrantedAccount, Refusal> {
+        account_of_arn(question.principal, question.actions, None, question.context)
+    }
+
+    /// Decides about actions on the table bucket with this name that is to be created.
+    pub fn new_bucket(
+        &self,
+        question: &TableQuestion<'_>,
+        name: &str,
+    ) -> Result<GrantedAccount, Refusal> {
+        let arn = self.arn(question.principal.id().unwrap_or_default(), name);
+        account_of_arn(question.principal, question.actions, Some(&arn), question.context)
+    }
+
+    /// Finds the table with an id in the bucket `name`, and decides about the question on it. Of a table that does not
+    /// exist only those learn who are allowed the same on the bucket.
+    pub fn table_by_id(
+        &self,
+        store: &Store,
+        question: &TableQuestion<'_>,
+        (name, id): (&str, &[u8; 16]),
+    ) -> Result<(Granted, Table), Refusal> {
+        let bucket = bucket_for_rules(store, name)?;
+        if let Some(found) = question.found {
+            found.note_owner(&bucket.owner.id);
+        }
+        let table = store.table_by_id(&bucket, id)?;
+        let granted = Granted::of_decision(bucket, question.principal);
+        let Some(table) = table else {
+            self.allows(&granted, question)?;
+            let table = "with this ARN".to_owned();
+            return Err(Refusal::Store(CatalogError::NoSuchTable { table }.into()));
+        };
+        let levels: Vec<_> = table.name.namespace().levels().map(str::to_owned).collect();
+        let named = Some(table.name.name());
+        let question = TableQuestion { namespace: Some(&levels), table: named, ..*question };
+        self.allows(&granted, &question)?;
+        Ok((granted, table))
     }
 
     /// Resolves the bucket `name`, and decides about the question on its catalog.

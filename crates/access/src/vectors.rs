@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 
 use super::action::Action;
 use super::decision::{Documents, Request, Resource, decide};
-use super::granted::{Granted, GrantedAccount, Refusal, vector_account};
+use super::granted::{Granted, GrantedAccount, Refusal, account_of_arn};
 use super::principal::Principal;
 use liteio_policy::acl::PublicAccessBlock;
 use liteio_policy::{Context, ContextKey, Kind, Policy, Value};
@@ -108,7 +108,7 @@ impl VectorBuckets {
 
     /// Decides about actions on no vector bucket: listing the own ones.
     pub fn account(&self, question: &VectorQuestion<'_>) -> Result<GrantedAccount, Refusal> {
-        vector_account(question.principal, question.actions, None, question.context)
+        account_of_arn(question.principal, question.actions, None, question.context)
     }
 
     /// Decides about actions on the vector bucket with this name that is to be created.
@@ -118,7 +118,7 @@ impl VectorBuckets {
         name: &VectorName,
     ) -> Result<GrantedAccount, Refusal> {
         let arn = self.arn(question.principal.id().unwrap_or_default(), name);
-        vector_account(question.principal, question.actions, Some(&arn), question.context)
+        account_of_arn(question.principal, question.actions, Some(&arn), question.context)
     }
 
     /// Resolves the vector bucket `name`, and decides about the question.

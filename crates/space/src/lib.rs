@@ -1,10 +1,10 @@
 //! [`Space`]: one store with its users, authentication and services.
 //!
 //! A server has one space, and with the test API any number. A space authenticates a request and passes it to the
-//! service in its signature: S3, S3 Vectors, IAM or STS. The Iceberg REST catalog has paths of its own.
+//! service in its signature: S3, S3 Vectors, S3 Tables, IAM or STS. The Iceberg REST catalog has paths of its own.
 //!
 //! ```text
-//! request ──► no_auth (guard) ──► Authenticator ──► Service ──► S3Service, VectorsService, Iam
+//! request ──► no_auth (guard) ──► Authenticator ──► Service ──► S3Service, VectorsService, TablesService, Iam
 //!    │                                                 (requests without a signature: S3)
 //!    ├── /_iceberg/: Authenticator, also by bearer tokens ──► TablesService
 //!    └── website, CORS preflight: S3Service, without authentication
@@ -345,9 +345,8 @@ impl Space {
                     Some(Service::S3Vectors) => vectors::refusal(&error),
                     Some(Service::Iam) => iam::refusal(&error),
                     Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
-                    Some(service @ (Service::S3Tables | Service::ExecuteApi)) => {
-                        not_served(service)
-                    }
+                    Some(Service::S3Tables) => tables::s3tables::refusal(&error),
+                    Some(service @ Service::ExecuteApi) => not_served(service),
                     _ => error,
                 });
             }
@@ -362,9 +361,10 @@ impl Space {
             Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
             Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
             None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
-            Some(service @ (Service::S3Tables | Service::ExecuteApi)) => {
-                return Err(not_served(*service));
+            Some(Service::S3Tables) => {
+                return Box::pin(self.tables.call_s3tables(request)).await;
             }
+            Some(service @ Service::ExecuteApi) => return Err(not_served(*service)),
             Some(Service::S3 | Service::S3Express) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
@@ -455,7 +455,7 @@ fn of_other_service(head: &Parts) -> Option<ApiError> {
     let target: String =
         target.to_str().ok()?.chars().take(TARGET_CHARACTERS_MAX).filter(of_name).collect();
     let message = format!(
-        "{target} is not served here: this server has S3, S3 Vectors, IAM and STS. Point the client of the other \
+        "{target} is not served here: this server has S3, S3 Vectors, S3 Tables, IAM and STS. Point the client of the other \
          service elsewhere."
     );
     let code = "UnknownOperationException";

@@ -10,7 +10,7 @@ use liteio_store::tables::{CatalogError, Expected, Table, TableChange, TableKind
 use super::Call;
 use super::error::{ApiResult, Exception};
 use super::limits::COMMIT_ATTEMPTS;
-use super::metadata::{NewFile, new_uuid, text_of_uuid, uuid_of};
+use super::metadata::{NewFile, is_unwritten, new_uuid, text_of_uuid, uuid_of};
 use super::namespace::stored;
 
 /// The state of a table.
@@ -39,7 +39,10 @@ impl Call<'_> {
     }
 
     fn load_of(&self, granted: &Granted, table: Table) -> ApiResult<Loaded> {
-        let Table { location, .. } = table;
+        let Table { location, name, .. } = table;
+        if is_unwritten(&location) {
+            return Err(CatalogError::NoSuchTable { table: name.to_string() }.into());
+        }
         let metadata = self.shared.files.table(self.store, granted.bucket(), &location)?;
         Ok(Loaded { location, metadata })
     }

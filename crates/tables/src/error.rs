@@ -13,7 +13,11 @@ pub(crate) type ApiResult<T> = Result<T, Exception>;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Exception(ApiError);
 
-fn exception(name: &'static str, status: StatusCode, message: impl Into<String>) -> Exception {
+pub(crate) fn exception(
+    name: &'static str,
+    status: StatusCode,
+    message: impl Into<String>,
+) -> Exception {
     Exception(ApiError::with_status(Dialect::Iceberg, name, status, message.into()))
 }
 

@@ -1,6 +1,6 @@
-//! The REST catalog of Apache Iceberg: a bucket is a warehouse.
+//! The REST catalog of Apache Iceberg, and the API of S3 Tables on the same catalogs: a bucket is a warehouse.
 //!
-//! Requests below `/_iceberg/v1/` arrive here, authenticated. The body is collected, then the operation runs on a
+//! Requests below `/_iceberg/v1/`, and those that are signed for `s3tables`, arrive here, authenticated. The body is collected, then the operation runs on a
 //! blocking thread as a whole. Permission is decided on the ARNs of S3 Tables.
 //!
 //! ```text
@@ -23,6 +23,7 @@
 //! | `metadata` | Metadata files: read, written, and a cache of the parsed ones |
 //! | `commit` | Commits of tables, one or several |
 //! | `purge` | Deletion of the files of a dropped table |
+//! | [`s3tables`] | S3 Tables: its routes, operations and errors |
 //! | `context`, `error`, `page`, `limits` | Facts for conditions of policies; the error model, and the only map from `StoreError` to it; pages; limits |
 //!
 //! The crate must not know s3s, sockets, TLS or the front. Names of buckets are resolved in `liteio_access`; rules of
@@ -46,6 +47,7 @@ mod namespace;
 mod page;
 mod purge;
 mod route;
+pub mod s3tables;
 mod table;
 mod token;
 mod transaction;
@@ -66,7 +68,6 @@ pub use self::error::refusal;
 use self::error::{ApiResult, Exception};
 use self::limits::{BODY_BYTES_MAX, TOKEN_BODY_BYTES_MAX};
 use self::metadata::MetadataFiles;
-pub use self::route::operation_names;
 use self::route::{Route, Subject};
 use liteio_access::state::App;
 use liteio_access::{Action, Granted, Principal, Refusal, TableBuckets, TableQuestion};
@@ -115,6 +116,11 @@ pub struct BasicCredentials(pub HeaderValue);
 pub trait Tokens: Send + Sync {
     /// A bearer token for the holder of an access key; `None` for an unknown key or a wrong secret.
     fn issue(&self, access_key: &str, secret: &str, seconds: u32) -> Option<String>;
+}
+
+/// The names of all operations of the REST catalog and of S3 Tables. Some are in both.
+pub fn operation_names() -> impl Iterator<Item = &'static str> {
+    route::operation_names().chain(s3tables::operation_names())
 }
 
 /// The path below the catalog's, if a request is for it.
@@ -216,41 +222,26 @@ impl TablesService {
 
     /// Answers one request for `path` below the catalog's. Its extensions hold the sender's `Identity`.
     pub async fn call(&self, request: Request<AuthBody>, path: &str) -> Reply {
-        let output = self.answer(request, path).await?;
-        let mut response = Response::new(ReplyBody::empty());
-        let headers = response.headers_mut();
-        let json_type = HeaderValue::from_static("application/json");
-        let (status, body) = match output {
-            Output::Json(body, tag) => {
-                headers.insert(CONTENT_TYPE, json_type);
-                headers.extend(tag.map(|tag| (ETAG, tag)));
-                (StatusCode::OK, body)
-            }
-            Output::Unauthorized(body) => {
-                headers.insert(CONTENT_TYPE, json_type);
-                (StatusCode::UNAUTHORIZED, body)
-            }
-            Output::Empty => (StatusCode::NO_CONTENT, Vec::new()),
-            Output::NotModified(tag) => {
-                headers.insert(ETAG, tag);
-                (StatusCode::NOT_MODIFIED, Vec::new())
-            }
-        };
-        *response.status_mut() = status;
-        *response.body_mut() = ReplyBody::from(body);
-        Ok(response)
+        Ok(response(self.answer(request, path).await?))
     }
 
     async fn answer(&self, request: Request<AuthBody>, path: &str) -> Answer {
-        let (parts, body) = request.into_parts();
-        let route = Route::of(&parts.method, path)?;
-        let identity = parts.extensions.get::<Identity>();
-        let principal = Principal::new(identity);
-        if matches!(principal, Principal::Anonymous) && !is_for_token(path) {
+        let route = Route::of(request.method(), path)?;
+        let is_for_token = is_for_token(path);
+        let principal = Principal::new(request.extensions().get::<Identity>());
+        if matches!(principal, Principal::Anonymous) && !is_for_token {
             return Err(Exception::not_authorized(
                 "The request is neither signed nor has it a bearer token.",
             ));
         }
+        let most = if is_for_token { TOKEN_BODY_BYTES_MAX } else { BODY_BYTES_MAX };
+        self.run(request, route, most).await
+    }
+
+    /// Runs the operation of a route, with a body of `most` bytes.
+    async fn run(&self, request: Request<AuthBody>, route: Route, most: usize) -> Answer {
+        let (parts, body) = request.into_parts();
+        let identity = parts.extensions.get::<Identity>();
         let origin = parts.extensions.get::<Arc<Origin>>().cloned();
         if let Some(origin) = &origin {
             origin.found.note_operation(route.operation.name);
@@ -259,12 +250,11 @@ impl TablesService {
         let sent = Sent {
             origin,
             query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
-            principal,
+            principal: Principal::new(identity),
             key: identity.and_then(Identity::key).cloned(),
             basic: parts.extensions.get::<BasicCredentials>().map(|it| it.0.clone()),
             headers: parts.headers,
         };
-        let most = if is_for_token(path) { TOKEN_BODY_BYTES_MAX } else { BODY_BYTES_MAX };
         let body: Bytes = collect(body, most).await.map_err(|error| match error {
             CollectError::TooLarge => {
                 Exception::bad_request(format!("The body has more than {most} bytes."))
@@ -279,6 +269,32 @@ impl TablesService {
         };
         app.blocking(work).await
     }
+}
+
+/// The response of an answer.
+fn response(output: Output) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::empty());
+    let headers = response.headers_mut();
+    let json_type = HeaderValue::from_static("application/json");
+    let (status, body) = match output {
+        Output::Json(body, tag) => {
+            headers.insert(CONTENT_TYPE, json_type);
+            headers.extend(tag.map(|tag| (ETAG, tag)));
+            (StatusCode::OK, body)
+        }
+        Output::Unauthorized(body) => {
+            headers.insert(CONTENT_TYPE, json_type);
+            (StatusCode::UNAUTHORIZED, body)
+        }
+        Output::Empty => (StatusCode::NO_CONTENT, Vec::new()),
+        Output::NotModified(tag) => {
+            headers.insert(ETAG, tag);
+            (StatusCode::NOT_MODIFIED, Vec::new())
+        }
+    };
+    *response.status_mut() = status;
+    *response.body_mut() = ReplyBody::from(body);
+    response
 }
 
 impl Call<'_> {

@@ -127,6 +127,12 @@ impl Kept {
 /// Most files in the cache: it is searched from one end to the other.
 const FILES_MAX: usize = 512;
 
+/// `true` for the location of a table that has no metadata yet: S3 Tables makes such tables. It is the location of the
+/// table, with a slash at its end, which no file has.
+pub(crate) fn is_unwritten(location: &str) -> bool {
+    location.ends_with('/')
+}
+
 /// The metadata at a location, with the length of its file.
 pub(crate) fn read<T: Metadata>(
     store: &Store,

@@ -12,14 +12,28 @@ use super::limits::PURGE_PAGE;
 use super::warehouse::key_of;
 
 impl Call<'_> {
-    /// Drops a table, and deletes everything below its location. It is refused where another table or view has its
-    /// metadata there: nobody knows then which files are whose.
+    /// Drops a table, and deletes everything below its location.
+    ///
+    /// # Errors
+    /// As [`Call::purge_below`], and those of the metadata.
+    pub(crate) fn purge(&self, granted: &Granted, name: &Identifier) -> ApiResult<()> {
+        let loaded = self.load(granted, name)?;
+        self.purge_below(granted, name, loaded.metadata.location(), None)
+    }
+
+    /// Drops a table whose metadata are at `expected`, if that is given, and deletes everything below `location`. It
+    /// is refused where another table or view has its metadata there: nobody knows then which files are whose.
     ///
     /// The name goes first, so that no reader finds a table whose files are half gone.
-    pub(crate) fn purge(&self, granted: &Granted, name: &Identifier) -> ApiResult<()> {
+    pub(crate) fn purge_below(
+        &self,
+        granted: &Granted,
+        name: &Identifier,
+        location: &str,
+        expected: Option<String>,
+    ) -> ApiResult<()> {
         let bucket = granted.bucket();
-        let loaded = self.load(granted, name)?;
-        let key = key_of(bucket, loaded.metadata.location())?;
+        let key = key_of(bucket, location)?;
         let prefix = format!("{}/", key.trim_end_matches('/'));
         let own = named(name)?;
         let is_others = |kind: TableKind, other: &liteio_store::tables::TableName, at: &str| {
@@ -32,7 +46,7 @@ impl Call<'_> {
                  without purgeRequested."
             )));
         }
-        self.store.drop_table(bucket, TableKind::Table, own.clone()).wait()?;
+        self.store.drop_table_at(bucket, TableKind::Table, own.clone(), expected).wait()?;
         // A table may have been created or registered there since.
         if self.store.find_table(bucket, &is_others)?.is_some() {
             return Ok(());

@@ -132,8 +132,8 @@ fn plan(_: &super::Call<'_>) -> super::Answer {
     Err(Exception::unsupported("LiteIO does not plan scans: clients plan them by the metadata."))
 }
 
-/// The names of all operations.
-pub fn operation_names() -> impl Iterator<Item = &'static str> {
+/// The names of all operations of the REST catalog.
+pub(crate) fn operation_names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|(_, _, name, ..)| *name)
 }
 
@@ -188,7 +188,8 @@ impl Route {
     }
 }
 
-fn fits(pattern: &str, segments: &[String]) -> bool {
+/// `true` if segments of a path are those of a pattern, whose parts in braces fit all.
+pub(crate) fn fits(pattern: &str, segments: &[String]) -> bool {
     let mut pattern = pattern.split('/');
     let all = segments.iter().all(|segment| {
         pattern.next().is_some_and(|expected| expected.starts_with('{') || expected == segment)

@@ -35,9 +35,16 @@ pub(super) fn dialect(head: &Parts) -> Dialect {
         Some(Service::S3Vectors) => Dialect::S3Vectors,
         Some(Service::Iam) => Dialect::Iam,
         Some(Service::Sts) => Dialect::Sts,
+        Some(Service::S3Tables) if !is_of_catalog(head) => Dialect::S3Vectors,
         Some(Service::S3Tables | Service::ExecuteApi) => Dialect::Iceberg,
         Some(Service::S3 | Service::S3Express) | None => Dialect::S3,
     }
+}
+
+/// `true` for a path of the Iceberg REST catalog, which S3 Tables has, too.
+fn is_of_catalog(head: &Parts) -> bool {
+    let path = head.uri.path();
+    path.starts_with("/_iceberg/") || path.starts_with("/iceberg/v1/")
 }
 
 fn has_content_type(headers: &HeaderMap, essence: &str) -> bool {

@@ -75,6 +75,7 @@ mod replication_rules;
 mod reply;
 mod request_members;
 mod restore;
+mod s3tables;
 mod scrub;
 mod secrets;
 mod service_manager;
