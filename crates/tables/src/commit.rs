@@ -31,6 +31,17 @@ pub(crate) fn named(name: &Identifier) -> Result<TableName, StoreError> {
     TableName::new(stored(name.namespace())?, name.name().to_owned())
 }
 
+/// A table that has metadata.
+///
+/// # Errors
+/// [`CatalogError::NoSuchTable`] for one that S3 Tables made without: clients of the catalog cannot use it yet.
+pub(crate) fn written(table: Table) -> Result<Table, CatalogError> {
+    match is_unwritten(&table.location) {
+        true => Err(CatalogError::NoSuchTable { table: table.name.to_string() }),
+        false => Ok(table),
+    }
+}
+
 impl Call<'_> {
     /// The current state of a table.
     pub(crate) fn load(&self, granted: &Granted, name: &Identifier) -> ApiResult<Loaded> {
@@ -39,10 +50,7 @@ impl Call<'_> {
     }
 
     fn load_of(&self, granted: &Granted, table: Table) -> ApiResult<Loaded> {
-        let Table { location, name, .. } = table;
-        if is_unwritten(&location) {
-            return Err(CatalogError::NoSuchTable { table: name.to_string() }.into());
-        }
+        let Table { location, .. } = written(table)?;
         let metadata = self.shared.files.table(self.store, granted.bucket(), &location)?;
         Ok(Loaded { location, metadata })
     }

@@ -11,7 +11,7 @@ use liteio_store::StoreError;
 use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
 use serde_json::{Map, Value, json};
 
-use super::commit::{Loaded, named};
+use super::commit::{Loaded, named, written};
 use super::error::{ApiResult, Exception};
 use super::metadata::{new_uuid, read, text_of_uuid, uuid_of};
 use super::namespace::{plain, stored};
@@ -108,7 +108,7 @@ pub(crate) fn load(call: &Call<'_>) -> Answer {
 
 pub(crate) fn exists(call: &Call<'_>) -> Answer {
     let granted = call.granted()?;
-    call.store.table(granted.bucket(), TableKind::Table, &named(call.identifier()?)?)?;
+    written(call.store.table(granted.bucket(), TableKind::Table, &named(call.identifier()?)?)?)?;
     Ok(Output::Empty)
 }
 

@@ -303,6 +303,7 @@ async fn a_client_writes_the_metadata_of_a_table_itself() {
         assert!(warehouse.starts_with("s3://lake/sales/t-"), "{warehouse}");
         // There is nothing to load yet, but the name is taken.
         let in_catalog = format!("{CATALOG}/namespaces/sales/tables/t");
+        server.head(&in_catalog).await.expect_status(404);
         let load = server.get(&in_catalog).await.expect_status(404);
         assert_eq!(document(&load)["error"]["type"], "NoSuchTableException");
         let again = json!({ "name": "t", "format": "ICEBERG" });
@@ -536,4 +537,30 @@ async fn what_is_not_served_is_an_error_in_json() {
     server.put("/buckets/key", "x").await.expect_status(200);
     assert_eq!(server.get("/buckets/key").await.expect_status(200).text(), "x");
     server.get("/get-table").await.expect_error(404, "NoSuchBucket");
+}
+
+/// The operations of a row of the document's table.
+fn documented(state: &str) -> Vec<&'static str> {
+    const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
+    let (_, table) = DOCUMENT.split_once("| S3 Tables | Operations |\n").expect("the table");
+    let (table, _) = table.split_once("\n\n").expect("the end of the table");
+    let row = table.lines().find_map(|row| row.strip_prefix(&format!("| {state} | ")));
+    let row = row.unwrap_or_else(|| panic!("no row {state}")).trim_end_matches(" |");
+    row.split(", ").collect()
+}
+
+#[test]
+fn the_document_lists_every_operation() {
+    const ROUTES: &str = include_str!("../../../tables/src/s3tables/route.rs");
+    for (state, start) in [("Served", "const ROWS"), ("`NotImplemented`", "const UNSERVED")] {
+        let (_, table) = ROUTES.split_once(start).expect("the table");
+        let (table, _) = table.split_once("\n];").expect("the end of the table");
+        let texts = table.split('"').skip(1).step_by(2);
+        // Names of operations begin with a capital, paths do not.
+        let mut names: Vec<_> = texts.filter(|it| it.starts_with(char::is_uppercase)).collect();
+        let mut documented = documented(state);
+        names.sort_unstable();
+        documented.sort_unstable();
+        assert_eq!(documented, names, "{state}");
+    }
 }
