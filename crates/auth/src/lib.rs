@@ -350,7 +350,10 @@ impl Authenticator {
             (None, service) if service.implies_hash() && parts.method == Method::POST => {
                 return Ok(Outcome::NeedsBodyHash(claim));
             }
-            // For these services only POST has a body, and only the body of a POST is charged to
+            (None, Service::S3Tables) if parts.method == Method::PUT && presigned.is_none() => {
+                return Ok(Outcome::NeedsBodyHash(claim));
+            }
+            // For these services no other request has a body, and only those bodies are charged to
             // the budget as a whole. No other body is collected before its signature is verified.
             (None, service) if service.implies_hash() => EMPTY_SHA256_TEXT,
             (None, _) if presigned.is_some() => UNSIGNED_PAYLOAD,

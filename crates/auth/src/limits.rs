@@ -11,7 +11,7 @@ pub(super) const PRESIGNED_EXPIRY_SECONDS_MAX: i64 = 7 * 24 * 60 * 60;
 pub(super) const SIGNED_HEADERS_MAX: usize = 256;
 
 /// Maximum body of a request whose hash is signed but not declared in a header (`s3vectors`,
-/// `sts`). It is held in memory until its hash is known.
+/// `s3tables`, `sts`). It is held in memory until its hash is known.
 pub(super) const HASHED_BODY_BYTES_MAX: usize = 20 << 20;
 
 /// Maximum bytes of a chunk header of an aws-chunked body, its line end included: at most 16 digits

@@ -357,7 +357,8 @@ impl Dispatch {
             return Plan::default();
         }
         let form = self.spaces.main().is_form_upload(head, origin);
-        let held = !form && s3::holds_body(head, target.names_key());
+        let held = s3::holds_body(head, target.names_key()) || tables::holds_body(head);
+        let held = !form && held;
         Plan { held, form, isolate: self.isolation(head, origin), ..Plan::default() }
     }
 }

@@ -134,6 +134,13 @@ pub fn path_of(head: &Parts) -> Option<&str> {
     (Service::claimed(authorization) == Some(Service::S3Tables)).then_some(path)
 }
 
+/// `true` for a request whose body is in memory as a whole, as all of S3 Tables are: their hash is signed, and no header
+/// has it.
+pub fn holds_body(head: &Parts) -> bool {
+    let authorization = head.headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+    authorization.and_then(Service::claimed) == Some(Service::S3Tables)
+}
+
 /// `true` for the route that issues tokens, which anybody may call.
 pub fn is_for_token(path: &str) -> bool {
     path == "v1/oauth/tokens"

@@ -347,6 +347,20 @@ fn vector_requests_may_leave_their_hash_to_us() {
 }
 
 #[test]
+fn requests_of_s3_tables_are_put_without_their_hash() {
+    let send = |body: &'static str| {
+        let mut signer = Signer::new("PUT", "/buckets", &sha256_hex("{}"));
+        signer = signer.without("x-amz-content-sha256");
+        signer.service = "s3tables".into();
+        authenticate(&authenticator(), signer.request_with(TestBody::new([body])))
+    };
+    let authenticated = send("{}").expect("accepted");
+    assert_eq!(authenticated.extensions().get(), Some(&Service::S3Tables));
+    assert_eq!(read(authenticated.into_body()), (b"{}".to_vec(), Ok(())));
+    assert_refused(send("{ }"), "SignatureDoesNotMatch", "");
+}
+
+#[test]
 fn only_a_post_is_collected_to_be_hashed() {
     for (method, service) in [("PUT", "s3vectors"), ("GET", "s3vectors"), ("PUT", "sts")] {
         let mut signer = Signer::new(method, "/bucket/key", &sha256_hex("data"));

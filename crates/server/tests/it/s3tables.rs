@@ -254,7 +254,8 @@ async fn tables_are_listed_in_pages_renamed_and_deleted_with_their_files() {
 
     let before = table(&server, &arn, "t1").await;
     let path = format!("/tables/{arn}/sales/t1");
-    let rename = |body: Value| send(&server, "PUT", &format!("{path}/rename"), body);
+    let to_rename = format!("{path}/rename");
+    let rename = |body: Value| send(&server, "PUT", &to_rename, body);
     expect(rename(json!({})).await, 400, "BadRequestException");
     expect(rename(json!({ "newName": "T" })).await, 400, "BadRequestException");
     expect(rename(json!({ "newName": "t2" })).await, 409, "ConflictException");
