@@ -136,7 +136,8 @@ def test_tables_of_both_apis_are_the_same(server, tables, arn, name):
     if server.endpoint.startswith("https"):
         pytest.skip("PyIceberg takes no certificate from a variable")
     catalog = RestCatalog("liteio", **{
-        "uri": f"{server.endpoint}/_iceberg", "warehouse": name, "credential": f"{ACCESS_KEY}:{SECRET_KEY}"})
+        "uri": f"{server.endpoint}/_iceberg", "warehouse": name, "credential": f"{ACCESS_KEY}:{SECRET_KEY}",
+        "oauth2-server-uri": f"{server.endpoint}/_iceberg/v1/oauth/tokens"})
     tables.create_namespace(tableBucketARN=arn, namespace=["sales"])
     of = {"tableBucketARN": arn, "namespace": "sales"}
     tables.create_table(**of, name="here", format="ICEBERG", metadata=columns("id", "n"))

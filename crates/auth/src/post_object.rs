@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Uri};
@@ -74,6 +74,12 @@ pub(super) struct FormTarget {
     by_host: bool,
 }
 
+/// `true` for a request whose signature claims to be for S3 Tables.
+fn is_for_tables(headers: &HeaderMap) -> bool {
+    let authorization = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+    authorization.and_then(Service::claimed) == Some(Service::S3Tables)
+}
+
 impl Authenticator {
     /// The target of a form upload; `None` for any other request.
     ///
@@ -89,7 +95,9 @@ impl Authenticator {
             return Ok(None);
         }
         if !is_form(&parts.headers) {
-            return match is_post_to_bucket(&parts.uri, host_bucket) {
+            // Paths of S3 Tables look like names of buckets.
+            let is_of_s3 = !is_for_tables(&parts.headers);
+            return match is_of_s3 && is_post_to_bucket(&parts.uri, host_bucket) {
                 true => Err(no_form()),
                 false => Ok(None),
             };
@@ -135,7 +143,7 @@ impl Authenticator {
         target: FormTarget,
     ) -> Result<http::Request<AuthBody>, ApiError> {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
-        let is_signed_twice = parts.headers.contains_key(http::header::AUTHORIZATION)
+        let is_signed_twice = parts.headers.contains_key(AUTHORIZATION)
             || is_version_2(&query)
             || PresignedQuery::find(&query)?.is_some();
         if is_signed_twice {

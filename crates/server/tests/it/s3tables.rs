@@ -467,11 +467,10 @@ async fn policies_decide_who_may_do_what() {
     send(&server, "PUT", &format!("/namespaces/{arn}"), body).await.expect_status(200);
     let hidden = send(&server, "PUT", &format!("/tables/{arn}/hidden"), with_schema("h")).await;
     let hidden = document(&hidden.expect_status(200));
-    let by = |user: User, method, path: &str| {
-        let request = server.request(method, path).for_service("s3tables").by(user);
-        request
-            .body(json!({ "name": "new", "namespace": ["x"], "format": "ICEBERG" }).to_string())
-            .send_owned()
+    let body = json!({ "name": "new", "namespace": ["x"], "format": "ICEBERG" }).to_string();
+    let by = |user: User, method: &'static str, path: &str| {
+        let body = if method == "PUT" { &*body } else { "" };
+        server.request(method, path).for_service("s3tables").by(user).body(body).send_owned()
     };
     let by_arn = |table: &Value| {
         format!("/get-table?tableArn={}", encoded(table["tableARN"].as_str().expect("an ARN")))
