@@ -7,7 +7,9 @@ use liteio_iceberg::Namespace;
 use liteio_store::tables::{Namespace as Stored, NamespaceWalk};
 use serde_json::{Value, json};
 
-use super::resource::{account, bucket_arn, check_name, granted, page_of, parameter, time};
+use super::resource::{
+    account, bucket_arn, check_name, granted, granted_in, page_of, parameter, time,
+};
 use super::token::{continuation_of, position_of};
 use crate::error::Exception;
 use crate::namespace::stored;
@@ -22,9 +24,7 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
         return Err(Exception::bad_request("A namespace of S3 Tables has one level."));
     };
     check_name(name)?;
-    let granted = granted(call)?;
-    // Policies may test the name.
-    call.granted_on(&[call.route.operation.action], Some(&namespace), None)?;
+    let granted = granted_in(call, &namespace)?;
     let name = stored(&namespace)?;
     call.store.create_namespace(granted.bucket(), name, BTreeMap::new()).wait()?;
     let arn = bucket_arn(call, &granted);

@@ -70,6 +70,12 @@ pub(super) fn granted(call: &Call<'_>) -> ApiResult<Granted> {
     of_account(call, call.granted()?)
 }
 
+/// Authorizes the operation on a namespace that the body or the query names.
+pub(super) fn granted_in(call: &Call<'_>, namespace: &Namespace) -> ApiResult<Granted> {
+    let action = [call.route.operation.action];
+    of_account(call, call.granted_on(&action, Some(namespace), None)?)
+}
+
 /// Authorizes the operation on a table that the body names.
 pub(super) fn granted_named(call: &Call<'_>, name: &Identifier) -> ApiResult<Granted> {
     of_account(call, call.granted_named(name)?)

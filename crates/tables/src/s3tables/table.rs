@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::error::{not_implemented, stale};
 use super::resource::{
-    Arn, account, check_name, given, granted, granted_named, namespace_of, no_bucket,
+    Arn, account, check_name, given, granted, granted_in, granted_named, namespace_of, no_bucket,
     optional_text, page_of, parameter, table_arn, table_of, text, time,
 };
 use super::token::{continuation_of, position_of, position_of_table, table_at, version_of};
@@ -123,11 +123,10 @@ pub(super) fn locations(
 
 pub(super) fn list(call: &Call<'_>) -> Answer {
     let namespace = parameter(call, "namespace").map(namespace_of).transpose()?;
-    let granted = granted(call)?;
-    if let Some(namespace) = &namespace {
-        // Policies may test the name.
-        call.granted_on(&[call.route.operation.action], Some(namespace), None)?;
-    }
+    let granted = match &namespace {
+        Some(namespace) => granted_in(call, namespace)?,
+        None => granted(call)?,
+    };
     let after = parameter(call, "continuationToken").map(position_of).transpose()?;
     let walk = TableWalk {
         namespace: namespace.as_ref().map(stored).transpose()?,
