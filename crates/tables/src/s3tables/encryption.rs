@@ -1,5 +1,6 @@
 //! Encryption of table buckets: the default encryption of the bucket. Tables have that of their bucket.
 
+use liteio_access::Granted;
 use liteio_store::tables::TableKind;
 use liteio_store::{Bucket, DefaultEncryption, DefaultMethod};
 use serde_json::{Value, json};
@@ -58,14 +59,21 @@ pub(super) fn put(call: &Call<'_>) -> Answer {
         Exception::bad_request(format!("The server does not have the KMS key {key:?}."))
     })?;
     call.store.seal_object(&encryption)?;
-    call.store.set_default_encryption(granted.bucket(), Some(default)).wait()?;
+    set(call, &granted, Some(default))?;
     Output::json(&json!({}))
 }
 
 pub(super) fn delete(call: &Call<'_>) -> Answer {
     let granted = granted(call)?;
-    call.store.set_default_encryption(granted.bucket(), None).wait()?;
+    set(call, &granted, None)?;
     Ok(Output::Empty)
+}
+
+/// S3 Tables has no word about keys of customers: those that S3 has blocked stay so.
+fn set(call: &Call<'_>, granted: &Granted, default: Option<DefaultEncryption>) -> ApiResult<()> {
+    let bucket = granted.bucket();
+    let blocks = bucket.settings.blocks_customer_keys;
+    Ok(call.store.set_default_encryption(bucket, default, blocks).wait()?)
 }
 
 /// The method of an `EncryptionConfiguration`.
