@@ -70,11 +70,11 @@ use self::limits::{BODY_BYTES_MAX, TOKEN_BODY_BYTES_MAX};
 use self::metadata::MetadataFiles;
 use self::route::{Route, Subject};
 use liteio_access::state::App;
-use liteio_access::{Action, Granted, Principal, Refusal, TableBuckets, TableQuestion};
+use liteio_access::{Action, Granted, Principal, Question, Refusal, TableBuckets, TableQuestion};
 use liteio_auth::{AuthBody, CollectError, Identity, Service, collect};
 use liteio_iceberg::{Identifier, Invalid, Namespace};
 use liteio_identity::AccessKey;
-use liteio_store::Store;
+use liteio_store::{ObjectKey, Store};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, Reply, ReplyBody};
 
@@ -383,6 +383,19 @@ impl Call<'_> {
         let namespace = Some(name.namespace());
         let question = self.question(actions, namespace, Some(name.name()), &context);
         let allowed = self.shared.buckets.allows(granted, &question);
+        allowed.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Authorizes an action on an object of the warehouse.
+    fn allows_object(&self, granted: &Granted, action: Action, key: &ObjectKey) -> ApiResult<()> {
+        let context = context::Asked(self.sent);
+        let actions = [action];
+        let question = Question {
+            key: Some(key.as_str()),
+            writes: action != Action::GetObject,
+            ..Question::about_bucket(&actions, &context)
+        };
+        let allowed = granted.allows(self.store, &question);
         allowed.map_err(|refusal| self.refused(refusal))
     }
 

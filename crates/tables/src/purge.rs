@@ -1,6 +1,9 @@
 //! Deletion of the files of a dropped table.
+//!
+//! A location is any place in the bucket that the creator of the table has named, so the right to drop tables is not
+//! enough for what is there: the sender must be allowed to delete each object.
 
-use liteio_access::Granted;
+use liteio_access::{Action, Granted};
 use liteio_iceberg::Identifier;
 use liteio_store::tables::TableKind;
 use liteio_store::{DeleteTarget, ListEntry, ListQuery, ListStart, ObjectKey, StoreError};
@@ -46,22 +49,44 @@ impl Call<'_> {
                  without purgeRequested."
             )));
         }
+        // All of them first, so that a refusal finds the table as it was.
+        self.each_page(granted, &prefix, &|keys| {
+            keys.iter().try_for_each(|key| self.allows_object(granted, Action::DeleteObject, key))
+        })?;
         self.store.drop_table_at(bucket, TableKind::Table, own.clone(), expected).wait()?;
         // A table may have been created or registered there since.
         if self.store.find_table(bucket, &is_others)?.is_some() {
             return Ok(());
         }
+        self.each_page(granted, &prefix, &|keys| {
+            for key in &keys {
+                self.allows_object(granted, Action::DeleteObject, key)?;
+            }
+            let targets = keys.into_iter().map(|key| DeleteTarget::new(key, None)).collect();
+            let deleted = self.store.delete_objects(bucket, targets).wait()?;
+            deleted.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the keys of objects, page by page; never with none.
+    fn each_page(
+        &self,
+        granted: &Granted,
+        prefix: &str,
+        visit: &dyn Fn(Vec<ObjectKey>) -> ApiResult<()>,
+    ) -> ApiResult<()> {
+        let prefix = prefix.to_owned();
         let mut query = ListQuery { prefix, max: PURGE_PAGE, ..ListQuery::default() };
         loop {
-            let page = self.store.list_objects(bucket, &query)?;
+            let page = self.store.list_objects(granted.bucket(), &query)?;
             let keys = page.entries.into_iter().filter_map(|entry| match entry {
                 ListEntry::Object(object) => ObjectKey::new(object.key).ok(),
                 ListEntry::Prefix(_) => None,
             });
-            let targets: Vec<_> = keys.map(|key| DeleteTarget::new(key, None)).collect();
-            if !targets.is_empty() {
-                let deleted = self.store.delete_objects(bucket, targets).wait()?;
-                deleted.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
+            let keys: Vec<_> = keys.collect();
+            if !keys.is_empty() {
+                visit(keys)?;
             }
             match page.next {
                 Some(next) => query.after = ListStart::Token(next),

@@ -15,7 +15,7 @@ use super::commit::{Loaded, named, written};
 use super::error::{ApiResult, Exception};
 use super::metadata::{new_uuid, read, text_of_uuid, uuid_of};
 use super::namespace::{plain, stored};
-use super::warehouse::{key_of, trimmed};
+use super::warehouse::{key_of, object_of, trimmed};
 use super::{Answer, Call, Output};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
@@ -60,6 +60,9 @@ pub(crate) fn register(call: &Call<'_>) -> Answer {
     let request = call.read(Register::from_value)?;
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
+    // The answer shows what is there.
+    let key = object_of(granted.bucket(), &request.metadata_location)?;
+    call.allows_object(&granted, Action::GetObject, &key)?;
     let (metadata, _) =
         read::<TableMetadata>(call.store, granted.bucket(), &request.metadata_location)?;
     key_of(granted.bucket(), metadata.location())?;

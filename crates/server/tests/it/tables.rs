@@ -470,6 +470,52 @@ async fn policies_decide_who_may_load_and_change_tables() {
     assert_eq!(other.status, 501, "{}", other.text());
 }
 
+/// A catalog is no way around the policies of objects.
+#[tokio::test]
+async fn who_may_do_everything_with_tables_reads_and_deletes_no_objects_by_them() {
+    let policy = r#"{"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "s3tables:*", "Resource": "*"},
+        {"Effect": "Allow", "Action": ["s3:GetObject", "s3:DeleteObject"], "Resource": "arn:aws:s3:::lake/own/*"}]}"#;
+    let users = format!(
+        "{ACCOUNTS}\n[[user]]\nname = \"dave\"\nparent = \"alice\"\naccess_key = \"dave-key\"\n\
+         secret_key = \"dave's secret\"\npolicies = ['''{policy}''']\n"
+    );
+    let server = in_memory_with_users(&users).await;
+    warehouse(&server).await;
+    let by = |method, path: &str, body: &Value| {
+        let request =
+            server.request(method, &format!("{CATALOG}/namespaces/sales/{path}")).by(DAVE);
+        request.body(body.to_string()).send_owned()
+    };
+    for (location, is_allowed) in [("own/table", true), ("payroll", false)] {
+        let file = format!("/lake/{location}/2026.csv");
+        server.put(&file, "secret").await.expect_status(200);
+        let table = json!({ "name": "mine", "schema": schema(), "location": format!("s3://lake/{location}") });
+        let created = document(&by("POST", "tables", &table).await.expect_status(200));
+        let again = json!({ "name": "copy", "metadata-location": created["metadata-location"] });
+        let registered = by("POST", "register", &again).await;
+        let purged = by("DELETE", "tables/mine?purgeRequested=true", &Value::Null);
+        match is_allowed {
+            true => {
+                registered.expect_status(200);
+                expect(purged.await, 400, "BadRequestException");
+                by("DELETE", "tables/copy", &Value::Null).await.expect_status(204);
+                by("DELETE", "tables/mine?purgeRequested=true", &Value::Null)
+                    .await
+                    .expect_status(204);
+                server.head(&file).await.expect_status(404);
+            }
+            false => {
+                expect(registered, 403, "ForbiddenException");
+                expect(purged.await, 403, "ForbiddenException");
+                server.head(&file).await.expect_status(200);
+                by("GET", "tables/mine", &Value::Null).await.expect_status(200);
+                by("DELETE", "tables/mine", &Value::Null).await.expect_status(204);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_token_stands_for_an_access_key() {
     let server = memory().await;
