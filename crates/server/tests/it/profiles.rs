@@ -328,7 +328,7 @@ async fn clients_of_other_services_are_told_in_json_which_are_here() {
         assert_eq!(told["__type"], "UnknownOperationException");
         let message = told["message"].as_str().expect("a message");
         assert!(
-            message.contains(target) && message.contains("S3 Vectors, IAM and STS"),
+            message.contains(target) && message.contains("S3 Vectors, S3 Tables, IAM and STS"),
             "{message}"
         );
     }
