@@ -6,6 +6,10 @@ pub enum Invalid {
     /// It contradicts the specification, itself or the table. Sent again, it is refused again. The message names the field.
     #[error("{0}")]
     Malformed(String),
+    /// Its parts exclude each other. Clients know such a refusal of the reference implementation, `IllegalArgumentException`,
+    /// and some its words.
+    #[error("{0}")]
+    Illegal(String),
     /// A snapshot whose sequence number or row id is behind the table: another commit came first. The writer reads the
     /// table again and retries, so it is answered as a conflict.
     #[error("{0}")]
@@ -15,6 +19,10 @@ pub enum Invalid {
 impl Invalid {
     pub(crate) fn new(message: impl Into<String>) -> Invalid {
         Invalid::Malformed(message.into())
+    }
+
+    pub(crate) fn illegal(message: impl Into<String>) -> Invalid {
+        Invalid::Illegal(message.into())
     }
 
     pub(crate) fn stale(message: impl Into<String>) -> Invalid {

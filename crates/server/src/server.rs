@@ -334,6 +334,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Gives tables and views of the Iceberg REST catalog a location in their warehouse where clients ask for one
+    /// outside of it. Otherwise such requests are refused.
+    pub fn iceberg_own_locations(mut self) -> ServerBuilder {
+        self.config.tables.own_locations = true;
+        self
+    }
+
     /// Sets the time that a restore of an archived object takes. The default is 1 second.
     pub fn restore_delay(mut self, delay: Duration) -> ServerBuilder {
         self.config.restore_delay = delay;

@@ -1,9 +1,10 @@
 //! Commits of tables: one, or several of a transaction.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use liteio_access::Granted;
-use liteio_iceberg::{CommitTable, Identifier, TableMetadata};
+use liteio_iceberg::{CommitTable, Identifier, TableMetadata, Update};
 use liteio_store::StoreError;
 use liteio_store::tables::{CatalogError, Expected, Table, TableChange, TableKind, TableName};
 
@@ -113,14 +114,15 @@ impl Call<'_> {
         for requirement in &commit.requirements {
             TableMetadata::check(metadata, requirement)?;
         }
+        let updates = self.updates_of(granted, commit);
         let (next, expected) = match &current {
             None => {
                 let uuid = text_of_uuid(&new_uuid()?);
-                let next = TableMetadata::from_updates(&commit.updates, &uuid, self.now_ms())?;
+                let next = TableMetadata::from_updates(&updates, &uuid, self.now_ms())?;
                 (next, Expected::Missing)
             }
             Some(Loaded { location, metadata }) => {
-                let next = metadata.apply(&commit.updates, self.now_ms(), Some(location))?;
+                let next = metadata.apply(&updates, self.now_ms(), Some(location))?;
                 if next == **metadata {
                     let (location, metadata) = (location.clone(), Arc::clone(metadata));
                     return Ok(Next { change: None, loaded: Loaded { location, metadata } });
@@ -130,6 +132,18 @@ impl Call<'_> {
         };
         let previous = current.as_ref().map(|current| &*current.location);
         self.changed(granted, table, next, expected, previous)
+    }
+
+    /// The updates of a commit, but for locations that are overridden.
+    fn updates_of<'c>(&self, granted: &Granted, commit: &'c CommitTable) -> Cow<'c, [Update]> {
+        let is_overridden = |update: &Update| match update {
+            Update::SetLocation(asked) => self.is_overridden(granted.bucket(), asked),
+            _ => false,
+        };
+        match commit.updates.iter().any(is_overridden) {
+            true => commit.updates.iter().filter(|it| !is_overridden(it)).cloned().collect(),
+            false => Cow::Borrowed(&commit.updates),
+        }
     }
 
     /// The change of a table to new metadata, whose file is staged.

@@ -64,6 +64,11 @@ impl Exception {
         exception("UnprocessableEntityException", StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
+    /// An error that Iceberg's clients throw under this name of Java's.
+    pub(crate) fn illegal_argument(message: impl Into<String>) -> Exception {
+        exception("IllegalArgumentException", StatusCode::BAD_REQUEST, message)
+    }
+
     pub(crate) fn commit_failed(message: impl Into<String>) -> Exception {
         exception("CommitFailedException", StatusCode::CONFLICT, message)
     }
@@ -96,6 +101,7 @@ impl From<Invalid> for Exception {
     fn from(invalid: Invalid) -> Exception {
         match invalid {
             Invalid::Malformed(message) => Exception::validation(message),
+            Invalid::Illegal(message) => Exception::illegal_argument(message),
             Invalid::Stale(message) => Exception::commit_failed(message),
         }
     }

@@ -91,6 +91,9 @@ const ACCESS_DELEGATION: HeaderName = HeaderName::from_static("x-iceberg-access-
 pub struct Settings {
     /// The warehouse of requests that name none.
     pub warehouse: Option<String>,
+    /// Tables and views get a location in the warehouse where clients ask for one outside of it, as S3 Tables does.
+    /// Otherwise such requests are refused.
+    pub own_locations: bool,
 }
 
 impl Settings {
@@ -103,7 +106,7 @@ impl Settings {
             .map_err(|error| ApiError::from(error).message().to_owned())?;
         match name.is_empty() {
             true => Err("The name of the bucket is empty.".to_owned()),
-            false => Ok(Settings { warehouse: Some(name) }),
+            false => Ok(Settings { warehouse: Some(name), ..Settings::default() }),
         }
     }
 }
@@ -319,7 +322,10 @@ impl Call<'_> {
 
     /// A request by its body. What the body lacks makes it malformed.
     fn read<T>(&self, read: impl FnOnce(&Value) -> Result<T, Invalid>) -> ApiResult<T> {
-        read(&self.document()?).map_err(|error| Exception::bad_request(error.to_string()))
+        read(&self.document()?).map_err(|invalid| match invalid {
+            Invalid::Illegal(_) => invalid.into(),
+            invalid => Exception::bad_request(invalid.to_string()),
+        })
     }
 
     /// The namespace in the path.

@@ -7,8 +7,8 @@ use liteio_access::{Action, Granted};
 use liteio_iceberg::{
     CommitTable, CreateTable, Identifier, Namespace, Register, Rename, TableMetadata,
 };
-use liteio_store::StoreError;
 use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
+use liteio_store::{Bucket, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::commit::{Loaded, named, written};
@@ -42,11 +42,7 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
     let uuid = text_of_uuid(&new_uuid()?);
-    let location = match &request.location {
-        Some(location) => trimmed(location).to_owned(),
-        None => call.location_of_new(&granted, &name, &uuid)?,
-    };
-    key_of(granted.bucket(), &location)?;
+    let location = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
     let metadata = TableMetadata::create(&request, &uuid, &location, call.now_ms())?;
     if request.is_staged {
         call.require_free(&granted, &name)?;
@@ -205,6 +201,28 @@ impl Call<'_> {
     pub(crate) fn granted_named(&self, name: &Identifier) -> ApiResult<Granted> {
         let action = [self.route.operation.action];
         self.granted_on(&action, Some(name.namespace()), Some(name.name()))
+    }
+
+    /// The location of a new table or view, which may ask for one.
+    pub(crate) fn location_of(
+        &self,
+        granted: &Granted,
+        name: &Identifier,
+        asked: Option<&str>,
+        uuid: &str,
+    ) -> ApiResult<String> {
+        let bucket = granted.bucket();
+        let location = match asked.filter(|asked| !self.is_overridden(bucket, asked)) {
+            Some(asked) => trimmed(asked).to_owned(),
+            None => self.location_of_new(granted, name, uuid)?,
+        };
+        key_of(bucket, &location)?;
+        Ok(location)
+    }
+
+    /// `true` for a location that a client asks for and does not get.
+    pub(crate) fn is_overridden(&self, bucket: &Bucket, asked: &str) -> bool {
+        self.shared.settings.own_locations && key_of(bucket, asked).is_err()
     }
 
     /// The location of a new table or view that names none.

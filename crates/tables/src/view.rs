@@ -2,7 +2,7 @@
 
 use http::header::HeaderValue;
 use liteio_access::{Action, Granted};
-use liteio_iceberg::{CommitView, CreateView, Identifier, Register, ViewMetadata};
+use liteio_iceberg::{CommitView, CreateView, Identifier, Register, ViewMetadata, ViewUpdate};
 use liteio_store::StoreError;
 use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::error::{ApiResult, Exception};
 use super::limits::COMMIT_ATTEMPTS;
 use super::metadata::{NewFile, new_uuid, read, text_of_uuid, uuid_of};
 use super::table::{list_of, rename_of};
-use super::warehouse::{key_of, trimmed};
+use super::warehouse::{key_of, object_of};
 use super::{Answer, Call, Output};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
@@ -24,11 +24,7 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
     let uuid = text_of_uuid(&new_uuid()?);
-    let location = match &request.location {
-        Some(location) => trimmed(location).to_owned(),
-        None => call.location_of_new(&granted, &name, &uuid)?,
-    };
-    key_of(granted.bucket(), &location)?;
+    let location = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
     let metadata = ViewMetadata::create(&request, &uuid, &location, call.now_ms())?;
     let location = call.write_view(&granted, &name, &metadata, Expected::Missing)?;
     loaded(&location, &metadata)
@@ -38,6 +34,9 @@ pub(crate) fn register(call: &Call<'_>) -> Answer {
     let request = call.read(Register::from_value)?;
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
+    // The answer shows what is there.
+    let key = object_of(granted.bucket(), &request.metadata_location)?;
+    call.allows_object(&granted, Action::GetObject, &key)?;
     let (metadata, _) =
         read::<ViewMetadata>(call.store, granted.bucket(), &request.metadata_location)?;
     key_of(granted.bucket(), metadata.location())?;
@@ -71,7 +70,7 @@ pub(crate) fn exists(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) fn commit(call: &Call<'_>) -> Answer {
-    let commit = call.read(CommitView::from_value)?;
+    let mut commit = call.read(CommitView::from_value)?;
     let name = call.identifier()?;
     if commit.identifier.as_ref().is_some_and(|other| other != name) {
         return Err(Exception::bad_request(format!(
@@ -79,6 +78,10 @@ pub(crate) fn commit(call: &Call<'_>) -> Answer {
         )));
     }
     let granted = call.granted()?;
+    commit.updates.retain(|update| match update {
+        ViewUpdate::SetLocation(asked) => !call.is_overridden(granted.bucket(), asked),
+        _ => true,
+    });
     for attempt in 1.. {
         let (location, metadata) = call.view(&granted, name)?;
         for requirement in &commit.requirements {

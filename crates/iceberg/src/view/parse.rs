@@ -105,7 +105,10 @@ impl Version {
             let dialect = representation.text("dialect")?.to_lowercase();
             if !version.dialects.insert(dialect.clone()) {
                 let dialect = quoted(&dialect);
-                refuse!("view version: there is more than one query for the dialect {dialect}");
+                return Err(Invalid::illegal(format!(
+                    "Invalid view version: Cannot add multiple queries for dialect {}",
+                    dialect.trim_matches('"')
+                )));
             }
         }
         Ok(version)

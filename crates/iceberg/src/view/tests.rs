@@ -239,7 +239,7 @@ fn bad_updates_are_refused() {
         (
             "a dialect twice",
             add(version(2, 0, json!([sql("spark", "a"), sql("SPARK", "b")]))),
-            "more than one query for the dialect \"spark\"",
+            "Cannot add multiple queries for dialect spark",
         ),
         ("an unknown version", choose(7), "there is no version 7"),
         ("no version was added", choose(-1), "no version has been added"),

@@ -49,7 +49,17 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
             "allow_insecure_sse_c",
         ],
     ),
-    ("Buckets", &["bucket_file", "seed", "object_ownership", "aws_defaults", "iceberg_warehouse"]),
+    (
+        "Buckets",
+        &[
+            "bucket_file",
+            "seed",
+            "object_ownership",
+            "aws_defaults",
+            "iceberg_warehouse",
+            "iceberg_own_locations",
+        ],
+    ),
     (
         "Storage and background work",
         &[

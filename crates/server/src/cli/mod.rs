@@ -316,6 +316,10 @@ pub(crate) struct ServerArgs {
     /// warehouse.
     #[arg(long, value_name = "BUCKET", env = "LITEIO_ICEBERG_WAREHOUSE")]
     pub(crate) iceberg_warehouse: Option<String>,
+    /// Gives tables and views of the Iceberg REST catalog a location in their warehouse where clients
+    /// ask for one outside of it, which is refused otherwise.
+    #[arg(long, env = "LITEIO_ICEBERG_OWN_LOCATIONS")]
+    pub(crate) iceberg_own_locations: bool,
     /// Longest time in seconds until a request is in the server access log of its bucket
     /// (PutBucketLogging) [default: 300].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_ACCESS_LOG_INTERVAL")]

@@ -431,7 +431,7 @@ impl Config {
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             restore_delay: resolve_restore_delay(arguments.restore_delay)?,
             reports: resolve_reports(arguments.access_log_interval)?,
-            tables: resolve_tables(arguments.iceberg_warehouse.as_deref())?,
+            tables: resolve_tables(arguments)?,
             events: resolve_events(arguments)?,
             replication: ReplicationSettings {
                 targets: Vec::new(),
@@ -732,12 +732,13 @@ fn resolve_reports(seconds: Option<u32>) -> Result<ReportSettings, ConfigError> 
     }
 }
 
-fn resolve_tables(warehouse: Option<&str>) -> Result<TableSettings, ConfigError> {
-    match warehouse.map(TableSettings::with_warehouse) {
-        None => Ok(TableSettings::default()),
-        Some(Ok(settings)) => Ok(settings),
-        Some(Err(reason)) => error(format!("--iceberg-warehouse: {reason}")),
-    }
+fn resolve_tables(arguments: &ServerArgs) -> Result<TableSettings, ConfigError> {
+    let settings = match arguments.iceberg_warehouse.as_deref().map(TableSettings::with_warehouse) {
+        None => TableSettings::default(),
+        Some(Ok(settings)) => settings,
+        Some(Err(reason)) => return error(format!("--iceberg-warehouse: {reason}")),
+    };
+    Ok(TableSettings { own_locations: arguments.iceberg_own_locations, ..settings })
 }
 
 fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> {

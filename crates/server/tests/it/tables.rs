@@ -249,6 +249,35 @@ async fn a_purge_deletes_the_files_of_a_table_and_no_others() {
 }
 
 #[tokio::test]
+async fn a_location_elsewhere_is_refused_or_replaced() {
+    let elsewhere = json!({ "name": "elsewhere", "schema": schema(), "location": "hdfs://name-node/elsewhere" });
+    let refusing = memory().await;
+    warehouse(&refusing).await;
+    let reply = send(&refusing, "POST", "namespaces/sales/tables", elsewhere.clone()).await;
+    expect(reply, 400, "ValidationException");
+    let replacing =
+        start_with("memory", "us-east-1", |builder, _| builder.iceberg_own_locations()).await;
+    warehouse(&replacing).await;
+    let created =
+        send(&replacing, "POST", "namespaces/sales/tables", elsewhere).await.expect_status(200);
+    let created = document(&created);
+    let location = &created["metadata"]["location"];
+    assert!(key_of(location).starts_with("lake/sales/elsewhere-"), "{location}");
+    let moved = json!({ "requirements": [], "updates": [
+        { "action": "set-location", "location": "file:/elsewhere" },
+        { "action": "set-properties", "updates": { "a": "b" } },
+    ] });
+    let moved = send(&replacing, "POST", "namespaces/sales/tables/elsewhere", moved)
+        .await
+        .expect_status(200);
+    let moved = document(&moved);
+    assert_eq!(
+        (&moved["metadata"]["location"], &moved["metadata"]["properties"]["a"]),
+        (location, &json!("b"))
+    );
+}
+
+#[tokio::test]
 async fn a_staged_table_exists_once_it_is_committed() {
     let server = memory().await;
     warehouse(&server).await;
