@@ -22,6 +22,7 @@
 //! | `warehouse` | Warehouses, and the locations in them |
 //! | `metadata` | Metadata files: read, written, and a cache of the parsed ones |
 //! | `commit` | Commits of tables, one or several |
+//! | `register` | Metadata files that exist become tables and views |
 //! | `purge` | Deletion of the files of a dropped table |
 //! | [`s3tables`] | S3 Tables: its routes, operations and errors |
 //! | `context`, `error`, `page`, `limits` | Facts for conditions of policies; the error model, and the only map from `StoreError` to it; pages; limits |
@@ -46,6 +47,7 @@ mod metadata;
 mod namespace;
 mod page;
 mod purge;
+mod register;
 mod route;
 pub mod s3tables;
 mod table;

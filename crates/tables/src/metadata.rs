@@ -27,6 +27,7 @@ const METADATA_PATH: &str = "write.metadata.path";
 pub(crate) trait Metadata: Sized {
     fn parse(bytes: &[u8]) -> Result<Self, Invalid>;
     fn to_bytes(&self) -> Vec<u8>;
+    fn uuid(&self) -> &str;
     fn location(&self) -> &str;
     fn property(&self, key: &str) -> Option<&str>;
 }
@@ -38,6 +39,10 @@ impl Metadata for TableMetadata {
 
     fn to_bytes(&self) -> Vec<u8> {
         self.to_bytes()
+    }
+
+    fn uuid(&self) -> &str {
+        self.uuid()
     }
 
     fn location(&self) -> &str {
@@ -56,6 +61,10 @@ impl Metadata for ViewMetadata {
 
     fn to_bytes(&self) -> Vec<u8> {
         self.to_bytes()
+    }
+
+    fn uuid(&self) -> &str {
+        self.uuid()
     }
 
     fn location(&self) -> &str {

@@ -4,18 +4,17 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use http::header::{HeaderValue, IF_NONE_MATCH};
 use liteio_access::{Action, Granted};
-use liteio_iceberg::{
-    CommitTable, CreateTable, Identifier, Namespace, Register, Rename, TableMetadata,
-};
-use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
-use liteio_store::{Bucket, StoreError};
+use liteio_iceberg::{CommitTable, CreateTable, Identifier, Namespace, Rename, TableMetadata};
+use liteio_store::Bucket;
+use liteio_store::tables::{CatalogError, TableKind};
 use serde_json::{Map, Value, json};
 
 use super::commit::{Loaded, named, written};
 use super::error::{ApiResult, Exception};
-use super::metadata::{new_uuid, read, text_of_uuid, uuid_of};
+use super::metadata::{new_uuid, text_of_uuid};
 use super::namespace::{plain, stored};
-use super::warehouse::{key_of, object_of, trimmed};
+use super::register::Registered;
+use super::warehouse::{key_of, trimmed};
 use super::{Answer, Call, Output};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
@@ -53,31 +52,8 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) fn register(call: &Call<'_>) -> Answer {
-    let request = call.read(Register::from_value)?;
-    let name = call.named(&request.name)?;
-    let granted = call.granted_named(&name)?;
-    // The answer shows what is there.
-    let key = object_of(granted.bucket(), &request.metadata_location)?;
-    call.allows_object(&granted, Action::GetObject, &key)?;
-    let (metadata, _) =
-        read::<TableMetadata>(call.store, granted.bucket(), &request.metadata_location)?;
-    key_of(granted.bucket(), metadata.location())?;
-    let table = named(&name)?;
-    let expected = match call.store.table(granted.bucket(), TableKind::Table, &table) {
-        Ok(found) if request.overwrites => {
-            call.allows(&granted, &[Action::UpdateTableMetadataLocation], &name)?;
-            Expected::Location(found.location)
-        }
-        Ok(_) => {
-            let name = name.to_string();
-            return Err(CatalogError::TableExists { name }.into());
-        }
-        Err(StoreError::Catalog(CatalogError::NoSuchTable { .. })) => Expected::Missing,
-        Err(error) => return Err(error.into()),
-    };
-    let (uuid, location) = (uuid_of(metadata.uuid()), request.metadata_location);
-    let change = TableChange::new(TableKind::Table, table, expected, uuid, location.clone());
-    call.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+    let Registered { granted, name, location, metadata } =
+        call.register::<TableMetadata>(TableKind::Table)?;
     call.loaded(&granted, &name, Some(&location), &metadata, None)
 }
 

@@ -2,17 +2,16 @@
 
 use http::header::HeaderValue;
 use liteio_access::{Action, Granted};
-use liteio_iceberg::{CommitView, CreateView, Identifier, Register, ViewMetadata, ViewUpdate};
-use liteio_store::StoreError;
-use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
+use liteio_iceberg::{CommitView, CreateView, Identifier, ViewMetadata, ViewUpdate};
+use liteio_store::tables::{Expected, TableChange, TableKind};
 use serde_json::Value;
 
 use super::commit::named;
 use super::error::{ApiResult, Exception};
 use super::limits::COMMIT_ATTEMPTS;
 use super::metadata::{NewFile, new_uuid, read, text_of_uuid, uuid_of};
+use super::register::Registered;
 use super::table::{list_of, rename_of};
-use super::warehouse::{key_of, object_of};
 use super::{Answer, Call, Output};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
@@ -31,27 +30,7 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) fn register(call: &Call<'_>) -> Answer {
-    let request = call.read(Register::from_value)?;
-    let name = call.named(&request.name)?;
-    let granted = call.granted_named(&name)?;
-    // The answer shows what is there.
-    let key = object_of(granted.bucket(), &request.metadata_location)?;
-    call.allows_object(&granted, Action::GetObject, &key)?;
-    let (metadata, _) =
-        read::<ViewMetadata>(call.store, granted.bucket(), &request.metadata_location)?;
-    key_of(granted.bucket(), metadata.location())?;
-    let view = named(&name)?;
-    let expected = match call.store.table(granted.bucket(), TableKind::View, &view) {
-        Ok(found) if request.overwrites => {
-            call.allows(&granted, &[Action::UpdateTableMetadataLocation], &name)?;
-            Expected::Location(found.location)
-        }
-        Ok(_) | Err(StoreError::Catalog(CatalogError::NoSuchView { .. })) => Expected::Missing,
-        Err(error) => return Err(error.into()),
-    };
-    let (uuid, location) = (uuid_of(metadata.uuid()), request.metadata_location);
-    let change = TableChange::new(TableKind::View, view, expected, uuid, location.clone());
-    call.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+    let Registered { location, metadata, .. } = call.register::<ViewMetadata>(TableKind::View)?;
     loaded(&location, &metadata)
 }
 

@@ -1,0 +1,51 @@
+//! Registration: a file of metadata that exists becomes a table or a view.
+
+use liteio_access::{Action, Granted};
+use liteio_iceberg::{Identifier, Register};
+use liteio_store::StoreError;
+use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
+
+use super::Call;
+use super::commit::named;
+use super::error::ApiResult;
+use super::metadata::{Metadata, read, uuid_of};
+use super::warehouse::{key_of, object_of};
+
+/// A table or view that was registered.
+pub(crate) struct Registered<M> {
+    pub(crate) granted: Granted,
+    pub(crate) name: Identifier,
+    pub(crate) location: String,
+    pub(crate) metadata: M,
+}
+
+impl Call<'_> {
+    /// Registers the table or view that the body names.
+    pub(crate) fn register<M: Metadata>(&self, kind: TableKind) -> ApiResult<Registered<M>> {
+        let request = self.read(Register::from_value)?;
+        let name = self.named(&request.name)?;
+        let granted = self.granted_named(&name)?;
+        let (bucket, location) = (granted.bucket(), request.metadata_location);
+        // The answer shows what is there.
+        self.allows_object(&granted, Action::GetObject, &object_of(bucket, &location)?)?;
+        let (metadata, _) = read::<M>(self.store, bucket, &location)?;
+        key_of(bucket, metadata.location())?;
+        let table = named(&name)?;
+        let expected = match self.store.table(bucket, kind, &table) {
+            Ok(found) if request.overwrites => {
+                self.allows(&granted, &[Action::UpdateTableMetadataLocation], &name)?;
+                Expected::Location(found.location)
+            }
+            // The commit refuses a name that is taken.
+            Ok(_)
+            | Err(StoreError::Catalog(
+                CatalogError::NoSuchTable { .. } | CatalogError::NoSuchView { .. },
+            )) => Expected::Missing,
+            Err(error) => return Err(error.into()),
+        };
+        let uuid = uuid_of(metadata.uuid());
+        let change = TableChange::new(kind, table, expected, uuid, location.clone());
+        self.store.commit_tables(bucket, vec![change]).wait()?;
+        Ok(Registered { granted, name, location, metadata })
+    }
+}
