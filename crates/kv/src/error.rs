@@ -18,7 +18,7 @@ pub enum KvError {
     /// The device failed.
     #[error("metadata could not be read or written: {0}")]
     Io(Arc<io::Error>),
-    /// What an update notes outside of the key space could not be written. Nothing of the update was kept.
+    /// An attachment of an update could not be written. Nothing of the update was kept.
     #[error("what an update notes could not be written: {0}")]
     Attachment(Arc<io::Error>),
     /// The file is damaged, or not ours.

@@ -33,7 +33,7 @@ const HOLD: &str = "x-amz-object-lock-event-hold";
 const HOLD_DAYS: &str = "x-amz-object-lock-event-hold-duration-days";
 const HOLD_YEARS: &str = "x-amz-object-lock-event-hold-duration-years";
 
-/// A retention as a target is told of it.
+/// The retention that is sent to a target.
 struct SentRetention {
     mode: RetentionMode,
     /// `None` where the target computes it from an event hold.

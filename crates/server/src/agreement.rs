@@ -14,7 +14,8 @@ use liteio_store::{AboutObject, Agreed, Ahead, StoreError};
 use liteio_wire::origin::{Origin, Target};
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// Pause between two looks at whether all servers have met a new primary of the database.
+/// Pause between two looks at whether all servers have met a new primary of the database. The answer comes from the thread of the
+/// beats, and only requests during a failover ask for it, so nobody is woken.
 const SETTLES_EVERY: Duration = Duration::from_millis(20);
 
 /// The settings and users that this server remembers, as current as those of all others.

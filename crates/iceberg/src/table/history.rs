@@ -124,7 +124,7 @@ impl Builder {
             // Going back to an old snapshot is a change of now.
             let at = if is_new { snapshot_ms } else { self.now_ms };
             let log = self.list("snapshot-log");
-            // The clock of this writer may be far behind that of the one before.
+            // The clock of this writer may be far behind the clock of the previous writer.
             let latest = log.last().and_then(|entry| entry["timestamp-ms"].as_i64());
             let at = latest.filter(|latest| is_before(at, *latest)).unwrap_or(at);
             log.push(json!({"timestamp-ms": at, "snapshot-id": id}));

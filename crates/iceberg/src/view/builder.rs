@@ -19,7 +19,7 @@ const LAST_ADDED: i32 = -1;
 /// The property with the number of versions that a view keeps.
 const VERSIONS_PROPERTY: &str = "version.history.num-entries";
 
-/// The property that allows a new version to leave out a dialect of the one before.
+/// The property that allows a new version to leave out a dialect of the previous version.
 const DROP_DIALECT_PROPERTY: &str = "replace.drop-dialect.allowed";
 
 /// Metadata of a view between two files.

@@ -110,7 +110,7 @@ pub trait Database: Debug + Send + Sync + 'static {
     }
 }
 
-/// What distinguishes a primary from those that it has replaced.
+/// Id of a primary: another one than those of the primaries that it has replaced.
 pub type PrimaryId = u64;
 
 /// The future of [`Database::fetch_later`].

@@ -532,7 +532,7 @@ async fn refusals_of_roles_have_the_words_of_aws() {
     }
 }
 
-/// Tests assume roles that nobody has made, which moto and LocalStack allow.
+/// Without authentication any role can be assumed, as with moto and LocalStack: tests do not create them.
 #[tokio::test]
 async fn without_authentication_any_role_can_be_assumed() {
     let server = start_with("memory", "us-east-1", |builder, _| {

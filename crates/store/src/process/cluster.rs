@@ -42,7 +42,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     }
 
     /// `false` while another process may still read at a primary of the database that this one, `primary`, has replaced.
-    /// What was found here is told to nobody before: others would not see it.
+    /// Answers wait until then: they may tell of writes that the other process does not see.
     fn has_one_primary(&self, _primary: Option<PrimaryId>) -> bool {
         true
     }

@@ -10,7 +10,7 @@
 //!                another commit was first: nothing is written, no file is left behind
 //! ```
 //!
-//! What the metadata say, and whether a commit's requirements hold, is decided above: they are JSON of Apache
+//! The content of metadata, and whether a commit's requirements hold, is decided above: they are JSON of Apache
 //! Iceberg. Here a commit only tells which location it was decided on.
 //!
 //! ```
