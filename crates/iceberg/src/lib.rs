@@ -18,6 +18,7 @@
 //! | `update`, `requirement` | Updates and requirements of commits |
 //! | `table` | Metadata of a table: checks, creation, updates |
 //! | `view` | Metadata of a view: checks, creation, updates |
+//! | `document` | The checked document of both, and how its fields are read |
 //! | `schema`, `partition`, `sort`, `transform`, `snapshot`, `files` | Parts of metadata |
 //! | [`maintenance`], `avro` | Snapshots to expire, manifests, files that nothing names |
 //! | [`json`], `error`, `limits` | JSON that loses nothing; refusals; limits |
@@ -51,6 +52,7 @@
 //! ```
 
 mod avro;
+mod document;
 mod error;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -60,7 +60,7 @@ impl Builder {
     pub(super) fn of(base: &TableMetadata, now_ms: i64) -> Builder {
         let base_ms = base.last_updated_ms();
         // The clock may have been set back. Time in metadata does not go back.
-        Builder::with(base.document.clone(), Some(base_ms), now_ms.max(base_ms))
+        Builder::with(base.document().clone(), Some(base_ms), now_ms.max(base_ms))
     }
 
     fn with(document: Map<String, Value>, base_ms: Option<i64>, now_ms: i64) -> Builder {

@@ -10,6 +10,7 @@ pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 
+use crate::document::{CHECKED, Document};
 use crate::error::{Failed, Invalid};
 use crate::json::{self, Fields};
 use crate::request::CreateTable;
@@ -25,7 +26,7 @@ use self::builder::Builder;
 /// out. Unknown fields are kept through every change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableMetadata {
-    document: Map<String, Value>,
+    document: Document,
 }
 
 impl TableMetadata {
@@ -50,7 +51,7 @@ impl TableMetadata {
     }
 
     fn from_document(document: Map<String, Value>) -> Result<TableMetadata, Invalid> {
-        Ok(TableMetadata { document: parse::checked(document)? })
+        Ok(TableMetadata { document: Document::checked(parse::checked(document)?) })
     }
 
     /// Metadata of a new table. Columns, partition fields, schema, spec and sort order get new ids, depth last: ids of the
@@ -123,7 +124,7 @@ impl TableMetadata {
 
     /// The bytes of a metadata file, not compressed.
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.document).expect("names are strings")
+        self.document.to_bytes()
     }
 
     /// The document.
@@ -133,116 +134,114 @@ impl TableMetadata {
 
     /// The document for answers.
     pub fn to_value(&self) -> Value {
-        Value::Object(self.document.clone())
+        Value::Object((*self.document).clone())
     }
 
     /// The metadata without snapshots that no branch or tag names: the answer of a load with `snapshots=refs`.
     pub fn with_snapshots_of_refs(&self) -> TableMetadata {
         let named: Vec<i64> = self.refs().map(|(_, reference)| reference.snapshot_id).collect();
-        let mut document = self.document.clone();
+        let mut document = (*self.document).clone();
         if let Some(Value::Array(snapshots)) = document.get_mut("snapshots") {
             snapshots.retain(|snapshot| {
                 snapshot["snapshot-id"].as_i64().is_some_and(|id| named.contains(&id))
             });
         }
-        TableMetadata { document }
+        TableMetadata { document: Document::checked(document) }
     }
 
     /// `format-version`
     pub fn format_version(&self) -> i32 {
-        self.read("format-version", Fields::int)
+        self.document.read("format-version", Fields::int)
     }
 
     /// `table-uuid`
     pub fn uuid(&self) -> &str {
-        self.read("table-uuid", Fields::text)
+        self.document.read("table-uuid", Fields::text)
     }
 
     /// `location`, without a slash at its end.
     pub fn location(&self) -> &str {
-        self.read("location", Fields::text)
+        self.document.read("location", Fields::text)
     }
 
     /// `last-sequence-number`; 0 in format version 1.
     pub fn last_sequence_number(&self) -> i64 {
-        self.read("last-sequence-number", Fields::optional_long).unwrap_or_default()
+        self.document.read("last-sequence-number", Fields::optional_long).unwrap_or_default()
     }
 
     /// `last-updated-ms`, milliseconds since 1970
     pub fn last_updated_ms(&self) -> i64 {
-        self.read("last-updated-ms", Fields::long)
+        self.document.read("last-updated-ms", Fields::long)
     }
 
     /// `last-column-id`
     pub fn last_column_id(&self) -> i32 {
-        self.read("last-column-id", Fields::int)
+        self.document.read("last-column-id", Fields::int)
     }
 
     /// `current-schema-id`
     pub fn current_schema_id(&self) -> i32 {
-        self.read("current-schema-id", Fields::int)
+        self.document.read("current-schema-id", Fields::int)
     }
 
     /// Schemas, with the current one among them.
     pub fn schemas(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        self.objects("schemas")
+        self.document.objects("schemas")
     }
 
     /// The current schema.
     pub fn current_schema(&self) -> &Map<String, Value> {
-        self.by_id("schemas", "schema-id", self.current_schema_id())
+        self.document.by_id("schemas", "schema-id", self.current_schema_id())
     }
 
     /// `default-spec-id`
     pub fn default_spec_id(&self) -> i32 {
-        self.read("default-spec-id", Fields::int)
+        self.document.read("default-spec-id", Fields::int)
     }
 
     /// Partition specs, with the default one among them.
     pub fn partition_specs(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        self.objects("partition-specs")
+        self.document.objects("partition-specs")
     }
 
     /// The default partition spec.
     pub fn default_spec(&self) -> &Map<String, Value> {
-        self.by_id("partition-specs", "spec-id", self.default_spec_id())
+        self.document.by_id("partition-specs", "spec-id", self.default_spec_id())
     }
 
     /// `last-partition-id`
     pub fn last_partition_id(&self) -> i32 {
-        self.read("last-partition-id", Fields::int)
+        self.document.read("last-partition-id", Fields::int)
     }
 
     /// `default-sort-order-id`
     pub fn default_sort_order_id(&self) -> i32 {
-        self.read("default-sort-order-id", Fields::int)
+        self.document.read("default-sort-order-id", Fields::int)
     }
 
     /// Sort orders, with the default one among them.
     pub fn sort_orders(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        self.objects("sort-orders")
+        self.document.objects("sort-orders")
     }
 
     /// The default sort order.
     pub fn default_sort_order(&self) -> &Map<String, Value> {
-        self.by_id("sort-orders", "order-id", self.default_sort_order_id())
+        self.document.by_id("sort-orders", "order-id", self.default_sort_order_id())
     }
 
     /// Properties.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &str)> {
-        let properties = self.read("properties", Fields::optional_object);
-        let pairs = properties.into_iter().flatten();
-        pairs.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        self.document.properties()
     }
 
     /// A property.
     pub fn property(&self, key: &str) -> Option<&str> {
-        self.document.get("properties")?.get(key)?.as_str()
+        self.document.property(key)
     }
 
     /// The current snapshot's id, if the table has one.
     pub fn current_snapshot_id(&self) -> Option<i64> {
-        self.read("current-snapshot-id", Fields::optional_long).filter(|id| *id != -1)
+        self.document.read("current-snapshot-id", Fields::optional_long).filter(|id| *id != -1)
     }
 
     /// The current snapshot, if the table has one.
@@ -252,12 +251,12 @@ impl TableMetadata {
 
     /// Snapshots, in the order of their commits.
     pub fn snapshots(&self) -> impl Iterator<Item = Snapshot<'_>> {
-        self.objects("snapshots").map(|map| Snapshot::parse(map).expect(CHECKED))
+        self.document.objects("snapshots").map(|map| Snapshot::parse(map).expect(CHECKED))
     }
 
     /// The snapshot with an id.
     pub fn snapshot(&self, id: i64) -> Option<Snapshot<'_>> {
-        let mut snapshots = self.objects("snapshots");
+        let mut snapshots = self.document.objects("snapshots");
         let found =
             snapshots.find(|map| map.get("snapshot-id").and_then(Value::as_i64) == Some(id));
         found.map(|map| Snapshot::parse(map).expect(CHECKED))
@@ -265,7 +264,7 @@ impl TableMetadata {
 
     /// Branches and tags with their names.
     pub fn refs(&self) -> impl Iterator<Item = (&str, SnapshotReference)> {
-        let refs = self.read("refs", Fields::optional_object).into_iter().flatten();
+        let refs = self.document.read("refs", Fields::optional_object).into_iter().flatten();
         refs.map(|(name, value)| {
             let fields = Fields::of(value, "reference");
             let reference = fields.and_then(|fields| SnapshotReference::from_fields(&fields));
@@ -283,7 +282,7 @@ impl TableMetadata {
 
     /// Earlier metadata files, oldest first: the time of each, milliseconds since 1970, and its location.
     pub fn metadata_log(&self) -> impl Iterator<Item = (i64, &str)> {
-        self.objects("metadata-log").map(|entry| {
+        self.document.objects("metadata-log").map(|entry| {
             let fields = Fields::of_map(entry, "metadata-log");
             let read =
                 fields.long("timestamp-ms").and_then(|at| Ok((at, fields.text("metadata-file")?)));
@@ -293,7 +292,7 @@ impl TableMetadata {
 
     /// Changes of the current snapshot, oldest first: the time, milliseconds since 1970, and the snapshot's id.
     pub fn snapshot_log(&self) -> impl Iterator<Item = (i64, i64)> {
-        self.objects("snapshot-log").map(|entry| {
+        self.document.objects("snapshot-log").map(|entry| {
             let fields = Fields::of_map(entry, "snapshot-log");
             let read =
                 fields.long("timestamp-ms").and_then(|at| Ok((at, fields.long("snapshot-id")?)));
@@ -303,7 +302,10 @@ impl TableMetadata {
 
     /// Statistics files of tables and partitions: the snapshot of each, and its location.
     pub fn statistics(&self) -> impl Iterator<Item = (i64, &str)> {
-        let files = self.objects("statistics").chain(self.objects("partition-statistics"));
+        let files = self
+            .document
+            .objects("statistics")
+            .chain(self.document.objects("partition-statistics"));
         files.map(|file| {
             let fields = Fields::of_map(file, "statistics");
             let read =
@@ -314,29 +316,6 @@ impl TableMetadata {
 
     /// `next-row-id`; 0 before format version 3.
     pub fn next_row_id(&self) -> i64 {
-        self.read("next-row-id", Fields::optional_long).unwrap_or_default()
-    }
-
-    fn read<'t, T>(
-        &'t self,
-        name: &str,
-        read: impl FnOnce(&Fields<'t>, &str) -> Result<T, Invalid>,
-    ) -> T {
-        read(&Fields::of_map(&self.document, "table metadata"), name).expect(CHECKED)
-    }
-
-    fn objects<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Map<String, Value>> + use<'t> {
-        let list = self.document.get(name).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_object)
-    }
-
-    fn by_id(&self, list: &str, id_name: &str, id: i32) -> &Map<String, Value> {
-        let id = i64::from(id);
-        let mut objects = self.objects(list);
-        let found = objects.find(|it| it.get(id_name).and_then(Value::as_i64) == Some(id));
-        found.expect(CHECKED)
+        self.document.read("next-row-id", Fields::optional_long).unwrap_or_default()
     }
 }
-
-/// The reason why reading a document cannot fail: the invariant of [`TableMetadata`].
-const CHECKED: &str = "the document was checked when it was parsed";

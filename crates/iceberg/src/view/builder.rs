@@ -56,7 +56,7 @@ impl Builder {
     /// A view with metadata.
     pub(super) fn of(base: &ViewMetadata, now_ms: i64) -> Builder {
         let dialects = Version::parse(base.current_version()).map(|version| version.dialects);
-        Builder::with(base.document.clone(), dialects.unwrap_or_default(), now_ms)
+        Builder::with(base.document().clone(), dialects.unwrap_or_default(), now_ms)
     }
 
     fn with(

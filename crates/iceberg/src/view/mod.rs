@@ -7,6 +7,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+use crate::document::Document;
 use crate::error::{Failed, Invalid};
 use crate::json::{self, Fields};
 use crate::request::CreateView;
@@ -20,7 +21,7 @@ use self::builder::Builder;
 /// Invariant: the document is one that [`ViewMetadata::parse`] accepts. Unknown fields are kept through every change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewMetadata {
-    document: Map<String, Value>,
+    document: Document,
 }
 
 impl ViewMetadata {
@@ -38,7 +39,9 @@ impl ViewMetadata {
     /// As [`ViewMetadata::parse`].
     pub fn from_value(document: Value) -> Result<ViewMetadata, Invalid> {
         match document {
-            Value::Object(document) => Ok(ViewMetadata { document: parse::checked(document)? }),
+            Value::Object(document) => {
+                Ok(ViewMetadata { document: Document::checked(parse::checked(document)?) })
+            }
             _ => Err(Invalid::new("view metadata must be an object")),
         }
     }
@@ -88,7 +91,7 @@ impl ViewMetadata {
 
     /// The bytes of a metadata file, not compressed.
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.document).expect("names are strings")
+        self.document.to_bytes()
     }
 
     /// The document.
@@ -98,73 +101,51 @@ impl ViewMetadata {
 
     /// The document for answers.
     pub fn to_value(&self) -> Value {
-        Value::Object(self.document.clone())
+        Value::Object((*self.document).clone())
     }
 
     /// `format-version`
     pub fn format_version(&self) -> i32 {
-        self.read("format-version", Fields::int)
+        self.document.read("format-version", Fields::int)
     }
 
     /// `view-uuid`
     pub fn uuid(&self) -> &str {
-        self.read("view-uuid", Fields::text)
+        self.document.read("view-uuid", Fields::text)
     }
 
     /// `location`, without a slash at its end.
     pub fn location(&self) -> &str {
-        self.read("location", Fields::text)
+        self.document.read("location", Fields::text)
     }
 
     /// Properties.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &str)> {
-        let properties = self.read("properties", Fields::optional_object);
-        let pairs = properties.into_iter().flatten();
-        pairs.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        self.document.properties()
     }
 
     /// A property.
     pub fn property(&self, key: &str) -> Option<&str> {
-        self.document.get("properties")?.get(key)?.as_str()
+        self.document.property(key)
     }
 
     /// `current-version-id`
     pub fn current_version_id(&self) -> i32 {
-        self.read("current-version-id", Fields::int)
+        self.document.read("current-version-id", Fields::int)
     }
 
     /// Versions, with the current one among them.
     pub fn versions(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        self.objects("versions")
+        self.document.objects("versions")
     }
 
     /// The current version.
     pub fn current_version(&self) -> &Map<String, Value> {
-        let id = i64::from(self.current_version_id());
-        let found = self
-            .objects("versions")
-            .find(|version| version.get("version-id").and_then(Value::as_i64) == Some(id));
-        found.expect(CHECKED)
+        self.document.by_id("versions", "version-id", self.current_version_id())
     }
 
     /// Schemas.
     pub fn schemas(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        self.objects("schemas")
-    }
-
-    fn read<'t, T>(
-        &'t self,
-        name: &str,
-        read: impl FnOnce(&Fields<'t>, &str) -> Result<T, Invalid>,
-    ) -> T {
-        read(&Fields::of_map(&self.document, "view metadata"), name).expect(CHECKED)
-    }
-
-    fn objects<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Map<String, Value>> + use<'t> {
-        let list = self.document.get(name).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_object)
+        self.document.objects("schemas")
     }
 }
-
-/// The reason why reading a document cannot fail: the invariant of [`ViewMetadata`].
-const CHECKED: &str = "the document was checked when it was parsed";
