@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use liteio_kv::Attachments;
 
-use crate::blob::{BlobError, BlobId, FileBlobStore};
+use liteio_blob::{BlobError, BlobId, FileBlobStore};
 
 /// A note in the log: id of a blob (16 bytes), length of its body (8 bytes, little-endian).
 const NOTE_BYTES: usize = 24;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use liteio_kv::database::Database;
 
 #[cfg(feature = "cluster")]
-use crate::blob::SharedBlobs;
+use liteio_blob::SharedBlobs;
 #[cfg(any(test, feature = "test-util"))]
-use crate::blob::SimulatedBlobs;
-use crate::blob::{BlobStore, MemoryBlobStore};
+use liteio_blob::SimulatedBlobs;
+use liteio_blob::{BlobStore, MemoryBlobStore};
 
 /// A database that several servers share.
 pub type ClusterDatabase = Arc<dyn Database>;

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use liteio_blob::BlobError;
+use liteio_checksum::ChecksumAlgorithm;
 use liteio_kv::KvError;
 use liteio_vector::VectorError;
 
 use crate::catalog_error::CatalogError;
-use crate::checksum::ChecksumAlgorithm;
 use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 
 /// An error of the store. Exhaustive on purpose: a new variant does not compile until the server
@@ -498,6 +499,26 @@ impl From<KvError> for StoreError {
             KvError::TooMuchRead(_) => Self::Internal { what: error.to_string() },
             // Nobody sees it: the closure that meets it runs again.
             KvError::NotFetched => Self::Internal { what: error.to_string() },
+        }
+    }
+}
+
+impl From<BlobError> for StoreError {
+    fn from(error: BlobError) -> Self {
+        match error {
+            // The id came from a record, so a missing blob is damage.
+            BlobError::NotFound { .. } | BlobError::Corrupt { .. } => {
+                Self::Corrupt { what: error.to_string() }
+            }
+            BlobError::FormatTooNew { found, known, .. } => {
+                Self::FormatTooNew { found: found.into(), known: known.into() }
+            }
+            BlobError::NoSpace => Self::NoSpace,
+            BlobError::Poisoned { reason } => Self::Poisoned { reason },
+            BlobError::Io(error) => Self::Io(error),
+            BlobError::Elsewhere { reason, .. } | BlobError::Unavailable { reason } => {
+                Self::Suspended { reason }
+            }
         }
     }
 }

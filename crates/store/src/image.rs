@@ -7,10 +7,10 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_blob::MemoryBlobStore;
 use liteio_kv::{Kv, Read as _, Snapshot, Write as _};
 use liteio_vector::{Durability, SlotSet, VectorIndex};
 
-use crate::blob::MemoryBlobStore;
 use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};

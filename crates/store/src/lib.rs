@@ -1,7 +1,7 @@
 //! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
 //! A [`Store`] keeps metadata in one ordered, transactional key space ([`liteio_kv`]) and the bytes of
-//! larger objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], to
+//! larger objects in immutable blobs ([`liteio_blob`]). Everything is synchronous. A write returns a [`Pending`], to
 //! be awaited or waited for, which resolves once the write has the store's [`Durability`].
 //!
 //! ```text
@@ -53,17 +53,16 @@
 //! # Modules
 //! | Module | Content |
 //! |---|---|
-//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error`, `catalog_error`, `invalid_field` | Values that are checked once, on entry |
+//! | `name`, `etag`, `range`, `precondition/`, `limits`, `error`, `catalog_error`, `invalid_field` | Values that are checked once, on entry |
 //! | `clock`, `random` | Time and randomness, passed in |
 //! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
-//! | `blob/` | Immutable blobs in files, segments or memory, with the feature `cluster` in object storage or a directory that several servers share; verified on every read |
 //! | `meta/` | Records, their encoding, every key space; the pure rules of locks and lifecycles |
 //! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals; the decisions made from it |
 //! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |
 //! | `store` | The handle: snapshots, updates, health, close |
 //! | `bucket/`, `object/`, `multipart/`, `vectors/`, `tables/` | The operations, one file each |
-//! | `attachment` | Connects `kv/` and `blob/`: a record does not become durable before its blob |
+//! | `attachment` | Connects the key space ([`liteio_kv`]) and the blobs ([`liteio_blob`]): a record does not become durable before its blob |
 //! | `queue/` | Queues for targets, written in the transaction of the change |
 //! | `outbox/` | The queues of events |
 //! | `replication/` | The queues of versions for the targets of replication; resynchronizations |
@@ -266,7 +265,6 @@ pub mod invalid_field;
 pub mod limits;
 pub mod name;
 
-pub mod checksum;
 pub mod etag;
 pub mod precondition;
 pub mod range;
@@ -276,7 +274,6 @@ mod encryption;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 
-mod blob;
 mod meta;
 
 mod bucket;
@@ -326,12 +323,6 @@ mod watch;
 
 pub use agreement::{AboutObject, Agreed};
 pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
-#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
-pub use blob::shared_blobs_contract;
-#[cfg(feature = "cluster")]
-pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
-#[cfg(any(test, feature = "test-util"))]
-pub use blob::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig, VectorCache};
@@ -343,6 +334,14 @@ pub use error::{DeleteMarker, StoreError, Wording};
 pub use identities::{Identities, IdentityEntry};
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
+#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
+pub use liteio_blob::shared_blobs_contract;
+#[cfg(feature = "cluster")]
+pub use liteio_blob::{
+    BlobAccess, BlobCache, BlobError, BlobLocation, BucketLocation, ClusterId, SharedBlobs,
+};
+#[cfg(any(test, feature = "test-util"))]
+pub use liteio_blob::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
@@ -391,10 +390,10 @@ pub use tiers::{MoveId, QueuedMove, TierDeletion, TierMove, TierMoveState, TierP
 pub use usage::BucketUsage;
 pub use verify::{Damage, VerifyProgress, VerifyReport};
 
-pub use checksum::{
+pub use etag::ETag;
+pub use liteio_checksum::{
     ChecksumAlgorithm, ChecksumSet, ChecksumType, ChecksumValue, DigestSet, Digests, ObjectChecksum,
 };
-pub use etag::ETag;
 pub use precondition::{
     ConditionResult, ETagText, EtagCondition, RangeCondition, ReadConditions, WriteConditions,
 };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use liteio_blob::{PIECE_BYTES, UNCACHED_PIECE_BYTES};
+
 /// Longest object key. S3's limit.
 pub const OBJECT_KEY_BYTES_MAX: usize = 1024;
 
@@ -55,15 +57,6 @@ pub const LIST_BUCKETS_MAX: usize = 10_000;
 /// Most extents of a copied part. A copy of a range that crosses more pieces rewrites the bytes, so
 /// that no record grows without bound.
 pub const EXTENTS_MAX: usize = 1024;
-
-/// Size of the pieces that a reader returns (the last of a blob may be smaller): a multiple of the
-/// block that a blob's checksums cover.
-pub const PIECE_BYTES: usize = 256 << 10;
-
-/// Body bytes per write past the page cache, where every write waits for the device. A body of 10
-/// MiB takes 13.3 ms in pieces of 256 KiB, 10.4 ms in pieces of this size, 9.8 ms in pieces of 2
-/// MiB.
-pub const UNCACHED_PIECE_BYTES: usize = 2 * PIECE_BYTES;
 
 /// Decrypted blocks cached for readers of short pieces: 16 MiB in all. Readers beyond it decrypt a
 /// block again for each piece.

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_blob::{BlobStore as _, FileBlobStore, Lengths, MemoryBlobStore};
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
@@ -18,7 +19,6 @@ use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
 use crate::backend::ClusterBackend;
-use crate::blob::{BlobStore as _, FileBlobStore, Lengths, MemoryBlobStore};
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -60,9 +60,18 @@ impl Store {
     /// The errors of [`Store::open`].
     #[cfg(any(test, feature = "test-util"))]
     pub fn open_as_only_server(config: StoreConfig) -> Result<Self, StoreError> {
-        let store = Self::from_opened(Opened { servers: None, ..open(config)? });
+        let store = Self::open_at_rest(config)?;
         store.start()?;
         Ok(store)
+    }
+
+    /// The same without threads that act by themselves: what the caller does not ask for is not fetched.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_at_rest(config: StoreConfig) -> Result<Self, StoreError> {
+        Ok(Self::from_opened(Opened { servers: None, ..open(config)? }))
     }
 
     /// Opens the store over a database that `config` describes as one of several servers, without threads that act

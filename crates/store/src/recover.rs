@@ -17,9 +17,9 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
+use liteio_blob::{BlobError, BlobId};
 use liteio_kv::{Read, Snapshot, Write as _};
 
-use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
 use crate::limits::{RECLAIM_BATCH, SWEEP_BATCH};
 use crate::meta::content::{Content, ContentId};

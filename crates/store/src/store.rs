@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use liteio_blob::BlobStore;
+use liteio_blob::lost::LostBlobs;
 use liteio_disk::{DirectoryLock, Disk};
 use liteio_kv::{Follower, Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
-use crate::blob::BlobStore;
-use crate::blob::lost::LostBlobs;
 use crate::config::{Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;

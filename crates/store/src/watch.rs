@@ -9,11 +9,11 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use liteio_blob::BlobStore;
 use liteio_disk::{Disk, FileIdentity};
 use liteio_kv::TreeFile;
 use parking_lot::{Condvar, Mutex};
 
-use crate::blob::BlobStore;
 use crate::directory;
 use crate::error::StoreError;
 use crate::limits::WATCH_INTERVAL;

@@ -45,7 +45,7 @@ fn of_database(error: PostgresError) -> String {
 fn created(settings: &ClusterSettings, if_missing: bool) -> Result<(String, bool), String> {
     let config = database(settings)?;
     let blobs = blobs(&settings.blobs, 0)?;
-    let of_blobs = |error: liteio_store::StoreError| format!("--blobs: {error}");
+    let of_blobs = |error: liteio_store::BlobError| format!("--blobs: {error}");
     let owner = blobs.cluster().map_err(of_blobs)?;
     let id = match status(&config) {
         Ok(status) => ClusterId(status.cluster.0),

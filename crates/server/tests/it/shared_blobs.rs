@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use liteio_store::{
-    BlobAccess, BlobLocation, ClusterId, SharedBlobs, StoreError, shared_blobs_contract,
+    BlobAccess, BlobError, BlobLocation, ClusterId, SharedBlobs, shared_blobs_contract,
 };
 
 use crate::harness::{ALICE, BOB, TestServer, User, both, memory};
@@ -19,9 +19,9 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.expect("no panic")
 }
 
-fn suspended(result: Result<(), StoreError>) -> String {
+fn suspended(result: Result<(), BlobError>) -> String {
     match result {
-        Err(StoreError::Suspended { reason }) => reason,
+        Err(BlobError::Unavailable { reason }) => reason,
         other => panic!("{other:?}"),
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_blob::{BlobId, BlobReader};
 use liteio_disk::RealDisk;
 use liteio_kv::{Change, Read as _, append_change};
 
 use super::feed::BackupFeed;
 use super::named::BackupBlob;
 use super::restore::Restore;
-use crate::blob::{BlobId, BlobReader};
 use crate::directory::{self, CopyTarget};
 use crate::error::StoreError;
 use crate::meta::key::successor;

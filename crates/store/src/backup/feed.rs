@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_blob::{BlobError, BlobId};
 use liteio_kv::{
     Behind, Change, Followed, FollowedRecord, Follower, Read as _, append_change, changes,
 };
@@ -13,7 +14,6 @@ use parking_lot::Mutex;
 
 use super::elements::Elements;
 use super::named::{BackupBlob, blobs_of};
-use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;
 use crate::meta::content::ContentId;

@@ -11,12 +11,12 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_blob::{BlobError, BlobId, BlobStore as _, FileBlobStore, Lengths, Seal};
 use liteio_disk::{DirectoryLock, Disk, Durability, RealDisk};
 use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 
 use super::named::{BackupBlob, blobs_of};
 use super::slots;
-use crate::blob::{BlobError, BlobId, BlobStore as _, FileBlobStore, Lengths, Seal};
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 
+use liteio_blob::{BlobId, BlobStore, Seal};
 use liteio_kv::{Kv, Read as _, Transaction, Write as _};
 use parking_lot::Mutex;
 
@@ -12,7 +13,6 @@ use super::vectors::vectors_into;
 use super::{Moved, is_of_one_blob, refused};
 use crate::backend::ClusterBackend;
 use crate::backup::{BackupBlob, blobs_of};
-use crate::blob::{BlobId, BlobStore, Seal};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use liteio_blob::{BlobId, BlobStore};
 use liteio_kv::{Change, Kv, append_change};
 
 use super::into::check_servers;
@@ -10,7 +11,6 @@ use super::vectors::vectors_out;
 use super::{Moved, is_of_one_blob, refused};
 use crate::backend::ClusterBackend;
 use crate::backup::{BackupBlob, Restore, RestoredPart};
-use crate::blob::{BlobId, BlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;

@@ -12,13 +12,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crc_fast::{CrcAlgorithm, checksum};
+use liteio_blob::BlobStore;
 use liteio_kv::{Change as RowChange, Kv, Read as _, Snapshot, append_change};
 use liteio_vector::{Slot, vector_crc};
 
 use super::into::{apply, changes};
 use super::{Moved, refused};
 use crate::backup::Restore;
-use crate::blob::BlobStore;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::limits::PUT_VECTORS_MAX;

@@ -13,5 +13,5 @@ pub use records::record;
 
 /// The footer of a blob: decoded to the encoded values, or refused.
 pub fn blob_footer(data: &[u8]) {
-    crate::blob::fuzzing::footer(data);
+    liteio_blob::fuzzing::footer(data);
 }

@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use liteio_blob::{
+    BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, FileBlobStore,
+    MemoryBlobStore, Seal,
+};
 use liteio_disk::FileIdentity;
 use parking_lot::Mutex;
 
 use super::Outstanding;
-use crate::blob::{
-    BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, FileBlobStore,
-    MemoryBlobStore, Seal,
-};
 use crate::error::StoreError;
 use crate::meta::BlobSource;
 

@@ -14,11 +14,11 @@ mod blobs;
 
 use std::sync::Arc;
 
+use liteio_blob::{BlobId, BlobStore, FileBlobStore};
 use liteio_disk::Durability;
 use liteio_kv::{Kv, Write as _};
 
 pub(crate) use self::blobs::LazyBlobs;
-use crate::blob::{BlobId, BlobStore, FileBlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::meta::{BackupPlace, backup_place, key, space};

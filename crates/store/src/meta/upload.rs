@@ -1,5 +1,6 @@
 //! Records of multipart uploads and of their parts.
 
+use liteio_checksum::{ChecksumAlgorithm, ChecksumType, ChecksumValue};
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,6 @@ use super::content::{Content, StoredContent};
 use super::object::Extensions;
 use super::record::{Body, Sealed};
 use super::{ContentHeaders, ObjectMetadata, Owner, record, space};
-use crate::checksum::{ChecksumAlgorithm, ChecksumType, ChecksumValue};
 use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};

@@ -4,10 +4,10 @@ use std::iter::once_with;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use liteio_kv::{Read, Transaction, Write};
 
 use super::since;
-use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use crate::encryption::{EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;

@@ -4,9 +4,9 @@ use std::iter::once_with;
 use std::ops::Range;
 use std::sync::Arc;
 
+use liteio_checksum::{ChecksumValue, DigestSet, Digests};
 use liteio_kv::{Read, Transaction, Write as _};
 
-use crate::checksum::{ChecksumValue, DigestSet, Digests};
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::etag::ETag;

@@ -3,10 +3,10 @@
 use std::iter::once_with;
 use std::sync::Arc;
 
+use liteio_checksum::{ChecksumAlgorithm, ChecksumType};
 use liteio_kv::{Read as _, Write};
 
 use super::since;
-use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::encryption::{Encryption, EncryptionScheme, Identity, ObjectSealing};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;

@@ -15,13 +15,13 @@
 
 use std::sync::Arc;
 
+use liteio_checksum::{ChecksumType, ChecksumValue, CrcCombiner, Md5, ObjectChecksum};
 use liteio_kv::{Read, Transaction, Write as _};
 
 use super::body::NewBody;
 use super::parts::{read_facts, read_part};
 use super::publish::{NewVersion, Slot};
 use super::{ObjectVersion, PutOptions, StagedBody};
-use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, Md5, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};

@@ -7,9 +7,9 @@
 //! ```
 
 use bytes::Bytes;
+use liteio_blob::{BlobError, BlobId, BlobStore, BlobWriter, Seal};
+use liteio_checksum::{ChecksumAlgorithm, DigestSet, Digests};
 
-use crate::blob::{BlobError, BlobId, BlobStore, BlobWriter, Seal};
-use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
 use crate::encryption::{
     BodyKey, ObjectSealing, PartSalt, Sealer, Sealing, SealingTarget, stored_bytes,
 };

@@ -3,6 +3,7 @@
 use std::iter::once_with;
 use std::sync::Arc;
 
+use liteio_checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
 use liteio_kv::Write as _;
 
 use super::body::NewBody;
@@ -11,7 +12,6 @@ use super::publish::{self, NewVersion, Slot};
 use super::restores;
 use super::seal::{may_share, unlock};
 use super::{ArchiveAccess, BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
-use crate::checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
 use crate::encryption::{Encryption, EncryptionKey, EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;

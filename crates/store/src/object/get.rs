@@ -2,13 +2,13 @@
 
 use std::ops::{Bound, Range};
 
+use liteio_checksum::ChecksumAlgorithm;
 use liteio_kv::{Read, Snapshot};
 
 use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::{Body, OpenError};
 use super::{ObjectReader, ObjectVersion, PartInfo, history, restores, seal};
-use crate::checksum::ChecksumAlgorithm;
 use crate::encryption::{EncryptionKey, EncryptionScheme};
 use crate::error::{DeleteMarker, StoreError};
 use crate::limits::LIST_KEYS_MAX;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use liteio_checksum::ObjectChecksum;
 use liteio_kv::Transaction;
 
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
 use super::{ObjectMetadata, StagedBody};
-use crate::checksum::ObjectChecksum;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};

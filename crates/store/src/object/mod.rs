@@ -30,7 +30,8 @@ mod tell;
 
 use std::sync::Arc;
 
-use crate::checksum::{ChecksumValue, ObjectChecksum};
+use liteio_checksum::{ChecksumValue, ObjectChecksum};
+
 use crate::encryption::EncryptionScheme;
 use crate::etag::ETag;
 use crate::meta::{ObjectLock, ReplicationStatus, Restore, is_archive_class};

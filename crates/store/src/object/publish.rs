@@ -30,6 +30,7 @@ use std::iter::once_with;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_checksum::{DigestSet, ObjectChecksum};
 use liteio_kv::{Read, Transaction, Write};
 
 use super::current::Found;
@@ -40,7 +41,6 @@ use super::replicate::{queue_deletion, queue_new};
 use super::seal::unlock;
 use super::tell::{Told, tell};
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
-use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use liteio_checksum::ObjectChecksum;
+
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
 use super::{ObjectVersion, Replica, StagedBody};
-use crate::checksum::ObjectChecksum;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::event::{Cause, EventKind};

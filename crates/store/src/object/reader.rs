@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use liteio_kv::{Read, Snapshot};
 
 use super::body::StagedBody;
 use super::parts::{find_part, read_part};
 use super::remote::{RemoteReader, RemoteSource};
 use super::sealed::{Patience, SealedReader};
-use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::encryption::{BodyKey, EncryptionKey, object_body_key, part_body_key};
 use crate::error::StoreError;
 use crate::meta::body;

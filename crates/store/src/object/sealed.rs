@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_blob::{BlobId, BlobPiece, BlobReader, SPARE_BYTES};
 
 use super::OpenError;
 use super::remote::RemoteSource;
-use crate::blob::{BlobId, BlobPiece, BlobReader, SPARE_BYTES};
 use crate::encryption::{
     BLOCK_BYTES, BodyKey, KeptBlock, KeptBlocks, Opener, PLAIN_BLOCK_BYTES, stored_bytes,
 };
@@ -194,7 +194,7 @@ impl SealedReader {
             Patience::MemoryOnly => reader.try_read(range),
         };
         let Some(first) = read(range.clone())? else { return Ok(None) };
-        if first.len() as u64 == range.end - range.start {
+        if first.bytes() as u64 == range.end - range.start {
             return Ok(Some(first));
         }
         // Blobs of another format version may have other pieces: join them to a block.

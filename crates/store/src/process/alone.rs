@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use liteio_blob::{BlobId, BlobStore};
 use liteio_kv::Transaction;
 
 use super::cluster::{Cluster, Job, Kept, Opened, Reading, Sleeper, Term};
 use super::{Gate, Holds, Pins, Signals, Staging, TierState, Work};
-use crate::blob::{BlobId, BlobStore};
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::reference;
@@ -88,11 +88,11 @@ mod tests {
     use liteio_kv::{Kv, KvConfig};
 
     use super::*;
-    use crate::blob::MemoryBlobStore;
     use crate::config::StoreConfig;
     use crate::meta::content::Extent;
     use crate::name::{BucketId, UploadId};
     use crate::process::Shared;
+    use liteio_blob::MemoryBlobStore;
 
     fn alone() -> Arc<Shared> {
         let blobs = Arc::new(MemoryBlobStore::new());

@@ -14,13 +14,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use liteio_blob::BlobId;
 use liteio_kv::database::PrimaryId;
 use liteio_kv::{Snapshot, Transaction};
 use parking_lot::RwLockReadGuard;
 
 use super::Pin;
 use super::servers::OpenReader;
-use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId};
 

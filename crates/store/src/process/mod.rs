@@ -45,8 +45,9 @@ mod work;
 
 use std::sync::Arc;
 
+use liteio_blob::BlobStore;
+
 use self::alone::Alone;
-use crate::blob::BlobStore;
 use crate::config::StoreConfig;
 use crate::encryption::KeptBlocks;
 use crate::stats::Counters;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use liteio_blob::BlobId;
 use liteio_kv::{Read as _, Transaction};
 use parking_lot::Mutex;
 
 use super::alone::Alone;
 use super::cluster::{Cluster, Job, Kept, Opened, Reading, Sleeper, Term};
-use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId};
 

@@ -18,12 +18,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use liteio_blob::{BlobId, Sealed};
 use liteio_kv::Transaction;
 use parking_lot::Mutex;
 
 use super::{Shared, Sleeper};
 use crate::attachment;
-use crate::blob::{BlobId, Sealed};
 
 /// Most concurrent writers that leave the bytes of short blobs to the log: 1 sync instead of 3, but
 /// the bytes are written twice. With more writers, syncs of files and directories are shared

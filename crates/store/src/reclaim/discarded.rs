@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::blob::{BlobError, BlobId};
+use liteio_blob::{BlobError, BlobId};
+
 use crate::store::Inner;
 
 impl Inner {

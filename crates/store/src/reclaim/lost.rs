@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use liteio_blob::lost::{self, LostBlob};
+use liteio_blob::{BlobError, BlobId};
 use liteio_disk::Disk;
 
-use crate::blob::lost::{self, LostBlob};
-use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
 use crate::limits::LOST_DAYS;
 use crate::store::Store;

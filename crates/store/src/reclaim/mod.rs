@@ -26,9 +26,9 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use liteio_blob::BlobId;
 use liteio_kv::{Read, Transaction, Write};
 
-use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::claim::Claim;

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
+use liteio_blob::BlobId;
 use liteio_kv::{Read, Transaction, Write as _};
 use liteio_vector::Slot;
 
 use super::StandbyPosition;
 use super::net::NetChanges;
 use super::vectors::changed_indexes;
-use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::content::ContentId;
 use crate::meta::vector::VectorRecord;

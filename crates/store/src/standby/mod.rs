@@ -23,10 +23,10 @@ mod vectors;
 
 use std::time::{Duration, Instant};
 
+use liteio_blob::{BlobError, BlobId, Seal};
 use liteio_kv::{Read as _, Write as _};
 
 use crate::backup::{BackupBlob, BackupPlace};
-use crate::blob::{BlobError, BlobId, Seal};
 use crate::directory;
 use crate::error::StoreError;
 use crate::meta::space;
@@ -74,7 +74,7 @@ impl Store {
             let reader = self.shared().blobs.open(&BlobId(blob.id), blob.bytes)?;
             let mut position = if known { blob.bytes } else { 0 };
             while position < blob.bytes {
-                position += reader.read(position..blob.bytes)?.len() as u64;
+                position += reader.read(position..blob.bytes)?.bytes() as u64;
             }
             if !known {
                 self.shared().blobs.sync_again(&BlobId(blob.id), blob.bytes)?;

@@ -1,6 +1,7 @@
 //! The bytes of a record, decrypted if the key is available.
 
-use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
+use liteio_checksum::{ChecksumAlgorithm, DigestSet, Digests};
+
 use crate::encryption::{
     BodyKey, EncryptionKey, EncryptionRecord, Identity, Wrapping, WrappingKeyId, object_body_key,
 };

@@ -1,8 +1,9 @@
 //! Verification of objects, their parts and the index of null versions.
 
+use liteio_checksum::{ChecksumAlgorithm, ChecksumType, Digests};
+
 use super::bodies::{DataKey, VerifiedBody};
 use super::verifier::{Failure, Location, Verifier};
-use crate::checksum::{ChecksumAlgorithm, ChecksumType, Digests};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;

@@ -178,7 +178,7 @@ fn request<T>(store: &Store, writes: bool, request: impl FnOnce() -> T) -> (T, u
 
 #[test]
 fn what_came_with_the_begin_of_a_request_is_not_fetched_again() {
-    over_a_database(|store| {
+    over_a_database_at_rest(|store| {
         // The first agreement forgets what was remembered before.
         request(store, true, || put(store, "a", b"1"));
         assert_eq!(request(store, false, || get(store, "a")), (b"1".to_vec(), 0, 0));
@@ -194,7 +194,7 @@ fn what_came_with_the_begin_of_a_request_is_not_fetched_again() {
 
 #[test]
 fn rows_of_the_begin_of_a_request_that_have_changed_decide_nothing() {
-    over_a_database(|store| {
+    over_a_database_at_rest(|store| {
         request(store, true, || put(store, "a", b"1"));
         let others = |work: &(dyn Fn() + Sync)| thread::scope(|scope| drop(scope.spawn(work)));
         // A request reads what was there when it began, or what is there.
@@ -232,7 +232,7 @@ fn rows_of_the_begin_of_a_request_that_have_changed_decide_nothing() {
 
 #[test]
 fn operations_on_many_rows_fetch_them_together() {
-    over_a_database(|store| {
+    over_a_database_at_rest(|store| {
         let here = bucket(store, "bucket");
         let names: Vec<String> = (0..1000).map(|number| format!("{number:04}")).collect();
         for name in &names {

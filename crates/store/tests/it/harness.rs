@@ -57,9 +57,21 @@ pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
 
 /// Runs `test` on a store over a database.
 pub(crate) fn over_a_database(test: impl Fn(&Store)) {
+    over_a_database_by(Store::open_as_only_server, test);
+}
+
+/// The same without threads of the store, which would fetch, too.
+pub(crate) fn over_a_database_at_rest(test: impl Fn(&Store)) {
+    over_a_database_by(Store::open_at_rest, test);
+}
+
+fn over_a_database_by(
+    open: impl Fn(StoreConfig) -> Result<Store, StoreError>,
+    test: impl Fn(&Store),
+) {
     let database = SimulatedDatabase::new();
     database.check_all_claims();
-    let store = Store::open_as_only_server(over(&database)).expect("over a database");
+    let store = open(over(&database)).expect("over a database");
     create_bucket(&store, "bucket");
     test(&store);
     // An update that fetches row by row works with a few rows, and not with a thousand.

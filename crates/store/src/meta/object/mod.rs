@@ -5,6 +5,7 @@
 
 mod version_1;
 
+use liteio_checksum::{Md5, ObjectChecksum};
 use liteio_kv::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use super::remote::RemoteBody;
 use super::replication::VersionReplication;
 use super::restore::Restore;
 use super::{EventHold, LegalHold, ObjectLock, ObjectMetadata, Owner, Retention, record};
-use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
 use crate::error::{DeleteMarker, StoreError};
 use crate::etag::ETag;
@@ -436,8 +436,8 @@ pub(crate) mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::checksum::{ChecksumAlgorithm, ChecksumValue};
     use crate::meta::ContentHeaders;
+    use liteio_checksum::{ChecksumAlgorithm, ChecksumValue};
 
     const PLACE: &[u8] = b"place";
 

@@ -1,7 +1,8 @@
 //! Version 1 of the record: no checksum, the owner in every record, inline bytes behind the fields.
 
+use liteio_checksum::{ChecksumAlgorithm, ChecksumType, ObjectChecksum};
+
 use super::{Extensions, Listed, ObjectRecord, WHAT};
-use crate::checksum::{ChecksumAlgorithm, ChecksumType, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::{Content, StoredContent};

@@ -7,10 +7,10 @@ pub(crate) mod walk;
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
+use liteio_checksum::{ChecksumAlgorithm, ChecksumType};
 use liteio_kv::{GroupedEntry, GroupedRange, Read};
 
 use self::walk::{Grouping, Place, key_text};
-use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::LIST_KEYS_MAX;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use liteio_blob::BlobStore;
 use liteio_kv::Kv;
 
 use super::{DatabaseClock, Probes, Servers};
-use crate::blob::BlobStore;
 use crate::error::StoreError;
 use crate::process::Background;
 

@@ -33,6 +33,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_blob::BlobId;
 use liteio_disk::Clock;
 use liteio_kv::database::PrimaryId;
 use liteio_kv::{Read, Snapshot, Transaction, Write as _};
@@ -40,7 +41,6 @@ use parking_lot::Mutex;
 
 use super::alone::Alone;
 use super::cluster::{Cluster, Job, Kept, Opened, Reading, Sleeper, Term};
-use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::content::{Content, ContentId};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
+use liteio_blob::{BlobError, BlobStore};
+
 use super::{Servers, ms};
-use crate::blob::{BlobError, BlobStore};
 use crate::process::Calls;
 
 /// Interval of probes.

@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use liteio_blob::{BlobError, BlobId, MemoryBlobStore};
 use liteio_disk::Clock;
 use liteio_kv::database::{DatabaseConfig, SimulatedDatabase};
 use liteio_kv::{Kv, KvConfig, Read as _, Write as _};
 
 use super::probe::PROBED_WITHIN;
 use super::{ENDED_AFTER, HEARD_FOR, LEASE, SUSPENDED_AFTER, Servers, ServersConfig, ms};
-use crate::blob::{BlobError, BlobId, MemoryBlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId, Extent};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use liteio_blob::{BlobStore, ExtentReader};
 use liteio_kv::{Read as _, Write as _};
 
 use super::follow::{BYTES_AT_ONCE, CHANGES_AT_ONCE, Failure, Progress};
-use crate::blob::{BlobStore, ExtentReader};
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
 use crate::meta::content::Content;

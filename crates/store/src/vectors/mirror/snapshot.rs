@@ -13,11 +13,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use liteio_blob::{BlobWriter, Seal};
 use liteio_kv::{Read as _, Snapshot, Write as _};
 use liteio_vector::{Slot, VectorError, View, vector_crc};
 
 use super::{WAIT, busy, mirrored};
-use crate::blob::{BlobWriter, Seal};
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};
 use crate::limits::RECLAIM_BATCH;
