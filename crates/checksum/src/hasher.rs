@@ -29,7 +29,7 @@ impl ChecksumHasher {
             ChecksumAlgorithm::Crc64Nvme => crc(crc_fast::CrcAlgorithm::Crc64Nvme),
             ChecksumAlgorithm::Sha1 => Self::Sha1(Sha1::new()),
             ChecksumAlgorithm::Sha256 => Self::Sha256(Sha256::new()),
-            ChecksumAlgorithm::Md5 => Self::Md5(Box::new(Md5::new())),
+            ChecksumAlgorithm::Md5 => Self::Md5(Box::default()),
             ChecksumAlgorithm::Sha512 => Self::Sha512(Box::new(Sha512::new())),
             ChecksumAlgorithm::Xxhash64 => Self::Xxhash64(Box::new(XxHash64::with_seed(0))),
             ChecksumAlgorithm::Xxhash3 => Self::Xxhash3(Box::new(XxHash3_64::new())),
