@@ -23,6 +23,8 @@ TARGETS = {
     "aarch64-apple-darwin": ("Darwin-arm64", ("macos", "arm"), None, "aarch64-darwin"),
 }
 WINDOWS = "x86_64-pc-windows-"
+# Version of the schema.
+WINGET = "1.10.0"
 
 
 def archives(directory, version):
@@ -113,6 +115,54 @@ def scoop(values, sums, url):
     return json.dumps(manifest, indent=4) + "\n"
 
 
+def winget(values, sums, url):
+    """The three files that winget's repository asks for. They are YAML of quoted strings, which are those of JSON."""
+    target = next(it for it in sums if it.startswith(WINDOWS))
+    package = {"PackageIdentifier": "LiteIO.LiteIO", "PackageVersion": values["VERSION"]}
+    parts = {
+        "version": {"DefaultLocale": "en-US"},
+        "installer": {
+            "InstallerType": "zip",
+            "NestedInstallerType": "portable",
+            "NestedInstallerFiles": [
+                {
+                    "RelativeFilePath": f"liteio-{values['VERSION']}-{target}\\liteio.exe",
+                    "PortableCommandAlias": "liteio",
+                }
+            ],
+            "Installers": [
+                {"Architecture": "x64", "InstallerUrl": url(target, ".zip"), "InstallerSha256": sums[target].upper()}
+            ],
+        },
+        "defaultLocale": {
+            "PackageLocale": "en-US",
+            "Publisher": "The LiteIO developers",
+            "PackageName": "LiteIO",
+            "PackageUrl": values["REPOSITORY"],
+            "License": "MIT OR Apache-2.0",
+            "ShortDescription": "Object store that speaks Amazon S3",
+        },
+    }
+    names = {"version": "", "installer": ".installer", "defaultLocale": ".locale.en-US"}
+    return {
+        f"winget/LiteIO.LiteIO{names[kind]}.yaml": yaml(package | fields | {"ManifestType": kind, "ManifestVersion": WINGET})
+        for kind, fields in parts.items()
+    }
+
+
+def yaml(fields):
+    lines = []
+    for name, value in fields.items():
+        if isinstance(value, str):
+            lines.append(f"{name}: {json.dumps(value)}")
+            continue
+        lines.append(f"{name}:")
+        for entry in value:
+            pairs = [f"{key}: {json.dumps(text)}" for key, text in entry.items()]
+            lines += ["- " + pairs[0], *("  " + it for it in pairs[1:])]
+    return "\n".join(lines) + "\n"
+
+
 def manifests(version, repository, sums):
     """The text of each file, by name."""
     repository = repository.rstrip("/")
@@ -122,9 +172,11 @@ def manifests(version, repository, sums):
         return f"{repository}/releases/download/v{version}/liteio-{version}-{target}{suffix}"
 
     makers = {"install.sh": install_script, "liteio.rb": homebrew, "PKGBUILD": pkgbuild, "flake.nix": flake}
-    if any(it.startswith(WINDOWS) for it in sums):
+    of_windows = any(it.startswith(WINDOWS) for it in sums)
+    if of_windows:
         makers["liteio.scoop.json"] = scoop
-    return {name: make(values, sums, url) for name, make in makers.items()}
+    made = {name: make(values, sums, url) for name, make in makers.items()}
+    return made | (winget(values, sums, url) if of_windows else {})
 
 
 def main(directory, out):
@@ -134,6 +186,7 @@ def main(directory, out):
     made = manifests(version, crates.own()["repository"], archives(directory, version))
     for name, text in made.items():
         file = pathlib.Path(out) / name
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text, "utf-8")
         file.chmod(0o755 if name.endswith(".sh") else 0o644)
 

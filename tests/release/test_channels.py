@@ -22,14 +22,16 @@ class Channels(unittest.TestCase):
         made = generate.manifests("1.2.3", "https://example.org/liteio/", SUMS)
         if os.environ.get("GOLDEN") == "write":
             for name, text in made.items():
+                (GOLDEN / name).parent.mkdir(exist_ok=True)
                 (GOLDEN / name).write_text(text)
-        self.assertEqual({it.name for it in GOLDEN.iterdir()}, set(made))
+        self.assertEqual({it.relative_to(GOLDEN).as_posix() for it in GOLDEN.rglob("*") if it.is_file()}, set(made))
         for name, text in made.items():
             self.assertEqual(text, (GOLDEN / name).read_text(), name)
 
     def test_managers_of_systems_without_an_archive_get_nothing(self):
         made = generate.manifests("1.2.3", "https://example.org/liteio", {"x86_64-unknown-linux-gnu": "3c" * 32})
         self.assertNotIn("liteio.scoop.json", made)
+        self.assertEqual([it for it in made if it.startswith("winget/")], [])
         self.assertNotIn("darwin", made["flake.nix"])
         self.assertNotIn("aarch64", made["PKGBUILD"])
         self.assertNotIn("on_macos", made["liteio.rb"])
