@@ -4,6 +4,7 @@ Scanners (cargo audit bin, trivy, grype, syft) read the section `.dep-v0`: compr
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ import zlib
 import crates
 
 SECTION = ".dep-v0"
+# One that knows the processor of the binary: .ci/cross sets it.
+OBJCOPY = os.environ.get("OBJCOPY", "objcopy")
 
 
 def audit_data(target):
@@ -41,8 +44,8 @@ def main(target, binary):
     with tempfile.NamedTemporaryFile() as file:
         file.write(zlib.compress(text, 9))
         file.flush()
-        subprocess.run(["objcopy", "--remove-section", SECTION, binary], check=True)
-        subprocess.run(["objcopy", "--add-section", f"{SECTION}={file.name}", binary], check=True)
+        subprocess.run([OBJCOPY, "--remove-section", SECTION, binary], check=True)
+        subprocess.run([OBJCOPY, "--add-section", f"{SECTION}={file.name}", binary], check=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ pack() {
         --mode=go=rX,u+rw,a-s --mtime="@$SOURCE_DATE_EPOCH" "$(basename "$1")" | gzip -n "-$level" >"$2"
 }
 
+# program BINARY ARGUMENTS…: runs a binary, one of another processor by the emulator of .ci/cross.
+program() { ${LITEIO_EMULATOR:+"$LITEIO_EMULATOR"} "$@"; }
+
 # debian_architecture TARGET, rpm_architecture TARGET: names of the processor.
 debian_architecture() {
     case $1 in

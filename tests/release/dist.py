@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import tarfile
@@ -13,10 +14,14 @@ import crates
 ROOT = crates.ROOT
 DIST = pathlib.Path(os.environ["DIST"])
 VERSION = crates.own()["version"]
-TARGET = next(it.name for it in DIST.glob("*.tar.gz")).removeprefix(f"liteio-{VERSION}-").removesuffix(".tar.gz")
+PROCESSOR = platform.machine()
+TARGETS = sorted(it.name.removeprefix(f"liteio-{VERSION}-").removesuffix(".tar.gz") for it in DIST.glob("*.tar.gz"))
+# That of this machine, whose files are installed and run.
+TARGET = next(it for it in TARGETS if it.startswith(PROCESSOR))
 NAME = f"liteio-{VERSION}-{TARGET}"
-DEB = next(DIST.glob("*.deb"))
-RPM = next(DIST.glob("*.rpm"), None)
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+DEB = DIST / f"liteio_{VERSION}_{DEBIAN[PROCESSOR]}.deb"
+RPM = next(DIST.glob(f"*.{PROCESSOR}.rpm"), None)
 
 
 def run(*command, check=True, **options):

@@ -10,7 +10,7 @@ import tomllib
 import unittest
 
 import crates
-from dist import DEB, DIST, NAME, ROOT, RPM, TARGET, VERSION, run, scratch, sha256, unpacked
+from dist import DEB, DEBIAN, DIST, NAME, ROOT, RPM, TARGET, TARGETS, VERSION, run, scratch, sha256, unpacked
 
 
 def files(directory):
@@ -23,9 +23,11 @@ class Files(unittest.TestCase):
 
     def test_the_folder_has_what_a_release_is(self):
         names = {it.name for it in DIST.iterdir()}
-        made = {f"{NAME}.tar.gz", f"{NAME}.cdx.json", DEB.name, "SHA256SUMS", "install.sh", "liteio.rb", "PKGBUILD",
+        made = {f"liteio-{VERSION}-{target}{kind}" for target in TARGETS for kind in (".tar.gz", ".cdx.json")}
+        made |= {f"liteio_{VERSION}_{DEBIAN[target.split('-')[0]]}.deb" for target in TARGETS}
+        made |= {"SHA256SUMS", "install.sh", "liteio.rb", "PKGBUILD",
                 "flake.nix", "python", "maven"} | ({"npm"} if shutil.which("npm") else set())
-        self.assertEqual(names - {RPM and RPM.name}, made)
+        self.assertEqual(names - {it.name for it in DIST.glob("*.rpm")}, made)
 
     def test_the_sums_name_every_file(self):
         lines = (DIST / "SHA256SUMS").read_text().splitlines()

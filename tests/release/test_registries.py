@@ -19,14 +19,15 @@ import xml.etree.ElementTree
 import zipfile
 
 import crates
-from dist import DIST, ROOT, TARGET, VERSION, run, scratch, sha256
+from dist import DIST, PROCESSOR, ROOT, TARGETS, VERSION, run, scratch, sha256
 
 ADDRESS = crates.own()["repository"]
-PROCESSOR = TARGET.split("-")[0]
-WHEEL = next((DIST / "python").glob("*.whl"))
+WHEEL = next((DIST / "python").glob(f"*_{PROCESSOR}.whl"))
 SDIST = DIST / f"python/liteio-{VERSION}.tar.gz"
-NPM = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}[PROCESSOR]
-CLASSIFIER = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch_64"}[PROCESSOR]
+PLATFORMS = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}
+NPM = PLATFORMS[PROCESSOR]
+CLASSIFIERS = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch_64"}
+CLASSIFIER = CLASSIFIERS[PROCESSOR]
 JAVA = DIST / "maven/liteio/liteio-junit" / VERSION
 # No program `liteio` of the machine, no settings, no network: what is found is what was installed.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "npm_config_offline": "true", "npm_config_audit": "false", "npm_config_fund": "false",
@@ -189,7 +190,8 @@ await server.stop();
 
     def test_they_are_described(self):
         main, platform = self.manifest(self.MAIN), self.manifest(self.PLATFORM)
-        self.assertEqual(main["optionalDependencies"], {f"@liteio/{NPM}": VERSION})
+        released = {f"@liteio/{PLATFORMS[it.split('-')[0]]}": VERSION for it in TARGETS}
+        self.assertEqual(main["optionalDependencies"], released)
         self.assertEqual((platform["name"], platform["os"], platform["cpu"]), (f"@liteio/{NPM}", ["linux"], [NPM.split("-")[1]]))
         for manifest in (main, platform):
             self.assertEqual((manifest["version"], manifest["license"], manifest["homepage"], manifest["repository"]["url"]),
@@ -250,7 +252,8 @@ class Smoke {
 
     def test_the_repository_has_what_maven_central_requires(self):
         prefix = f"liteio-junit-{VERSION}"
-        made = {f"{prefix}{it}" for it in (".pom", ".jar", "-sources.jar", "-javadoc.jar", f"-{CLASSIFIER}.jar")}
+        classifiers = [CLASSIFIERS[it.split("-")[0]] for it in TARGETS]
+        made = {f"{prefix}{it}" for it in (".pom", ".jar", "-sources.jar", "-javadoc.jar", *(f"-{it}.jar" for it in classifiers))}
         sums = ("md5", "sha1", "sha256", "sha512")
         self.assertEqual({it.name for it in JAVA.iterdir()}, made | {f"{name}.{kind}" for name in made for kind in sums})
         for name in made:
