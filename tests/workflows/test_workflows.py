@@ -74,8 +74,7 @@ def test_steps_of_workflows_exist_and_none_is_left_out():
     assert ci <= known and nightly <= known
     # Suites install what they need.
     assert run - {"install"} <= ci, run - ci
-    # The runner has no target for macOS.
-    assert set(full) - {"install", "macos"} <= nightly, set(full) - nightly
+    assert set(full) - {"install"} <= nightly, set(full) - nightly
     assert called(ROOT / ".github/workflows/security.yml", ".ci/full") == {"advisories"}
 
 
