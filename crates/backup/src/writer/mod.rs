@@ -16,6 +16,8 @@
 
 mod bandwidth;
 mod compression;
+#[cfg(test)]
+mod kept_tests;
 mod packer;
 mod rhythm;
 mod run;

@@ -45,7 +45,7 @@ impl Pace for Patient {
 }
 
 /// Gives up at once, as a machine does that ends.
-struct Gone;
+pub(super) struct Gone;
 
 impl Pace for Gone {
     fn pause(&self, _: u32) -> bool {
@@ -56,7 +56,7 @@ impl Pace for Gone {
 }
 
 /// The states of a store: those before each tick, by the number of the newest record.
-type Moments = BTreeMap<u64, (Pairs, u64)>;
+pub(super) type Moments = BTreeMap<u64, (Pairs, u64)>;
 
 pub(super) fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
     let created_ms = workload.store.created_ms().expect("there");
@@ -76,7 +76,7 @@ fn note(run: &Run<'_>, workload: &Workload, moments: &mut Moments) {
 
 /// Writes a generation with a base and some ticks. Returns its number and the number from which on states can be restored,
 /// and notes the states before each tick.
-fn write(
+pub(super) fn write(
     workload: &Workload,
     repository: &Repository,
     pace: &dyn Pace,
@@ -113,7 +113,7 @@ fn write(
 }
 
 /// Restores a moment; the pairs of the restored store, which must be whole.
-fn restore(
+pub(super) fn restore(
     repository: &Repository,
     workload: &Workload,
     moment: Moment,

@@ -95,6 +95,7 @@ mod tiers;
 mod tls;
 mod trace;
 mod unreadable_policies;
+mod upgrades;
 mod vector_bodies;
 mod vector_policies;
 mod vector_values;
