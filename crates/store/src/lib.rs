@@ -368,15 +368,15 @@ pub use object::{
     CopyOutcome, DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent,
     ImportedObject, ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart,
     ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage,
-    ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError,
-    RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection, StagedBody, StoredBytes,
-    VersionChange, VersionEntry, VersionPage,
+    ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PartsSealing, PutOptions,
+    ReadError, RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection, StagedBody,
+    StoredBytes, VersionChange, VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::{Pending, PendingAll};
 #[cfg(any(test, feature = "test-util"))]
 pub use process::Several;
-pub use process::{Bucket, Job, TierBodies, TierError};
+pub use process::{Bucket, Job, Observing, TierBodies, TierError};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;

@@ -58,6 +58,18 @@ impl ObjectSealing {
         let scheme = self.scheme.clone();
         EncryptionRecord::wrap(&self.data, &self.wrapping, scheme, identity, random)
     }
+
+    /// The sealing of one part of the object, in the list `list`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the random source fails.
+    pub(crate) fn part(
+        &self,
+        list: UploadId,
+        random: &dyn RandomSource,
+    ) -> Result<Sealing, StoreError> {
+        Sealing::part(list, &self.scheme, &self.data, random)
+    }
 }
 
 impl Sealing {

@@ -8,6 +8,7 @@ use liteio_kv::Transaction;
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
 use super::{ObjectMetadata, StagedBody};
+use crate::encryption::{Encryption, ObjectSealing, Sealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};
@@ -16,7 +17,7 @@ use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, Listed, ObjectRecord};
 use crate::meta::upload::{PartFacts, PartRecord};
 use crate::meta::{ObjectLock, space};
-use crate::name::{ObjectKey, VersionId};
+use crate::name::{ObjectKey, UploadId, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
 use crate::store::{Shared, Store};
@@ -35,7 +36,7 @@ pub struct ImportedVersion {
 /// The object of a version to import.
 #[derive(Debug)]
 pub struct ImportedObject {
-    /// The unencrypted bytes.
+    /// The bytes.
     pub content: ImportedContent,
     /// The entity tag, whatever it was made of; `None` computes it from the content.
     pub etag: Option<ETag>,
@@ -53,13 +54,30 @@ pub enum ImportedContent {
     /// One byte sequence, as one or several bodies in order.
     Whole {
         /// Several bodies only because one body cannot have the size of an object. Each of several
-        /// must be longer than an inline body.
+        /// must be longer than an inline body, and unencrypted.
         bodies: Vec<StagedBody>,
         /// The MD5 of all bytes.
         md5: [u8; 16],
     },
     /// The parts of an upload; at least one.
     Parts(Vec<StagedBody>),
+    /// The parts of an upload, all encrypted by [`Store::seal_imported_part`]; at least one.
+    SealedParts(Vec<StagedBody>, PartsSealing),
+}
+
+/// The encryption of the parts of one object to import, see [`Store::seal_imported_parts`].
+#[derive(Clone, Debug)]
+pub struct PartsSealing {
+    /// The list that the parts will be in.
+    list: UploadId,
+    object: ObjectSealing,
+}
+
+/// The kind of the content, without its bodies.
+enum Kind {
+    /// With the MD5 of all bytes.
+    Whole([u8; 16]),
+    Parts(Option<PartsSealing>),
 }
 
 /// A version of a key, as far as an import compares it with its source.
@@ -90,9 +108,12 @@ impl Store {
         let bucket = Arc::clone(bucket);
         let mut blobs = Vec::new();
         let object = object.map(|object| {
-            let (bodies, md5) = match object.content {
-                ImportedContent::Whole { bodies, md5 } => (bodies, Some(md5)),
-                ImportedContent::Parts(bodies) => (bodies, None),
+            let (bodies, kind) = match object.content {
+                ImportedContent::Whole { bodies, md5 } => (bodies, Kind::Whole(md5)),
+                ImportedContent::Parts(bodies) => (bodies, Kind::Parts(None)),
+                ImportedContent::SealedParts(bodies, sealing) => {
+                    (bodies, Kind::Parts(Some(sealing)))
+                }
             };
             let mut new_bodies = Vec::with_capacity(bodies.len());
             for body in bodies {
@@ -101,16 +122,21 @@ impl Store {
                 blobs.extend(blob);
             }
             let rest = (object.etag, object.metadata, object.checksum, object.lock);
-            (new_bodies, md5, rest)
+            (new_bodies, kind, rest)
         });
         self.update_with_blobs(blobs, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let new = match &object {
                 None => None,
-                Some((bodies, md5, (etag, metadata, checksum, lock))) => {
-                    let (made, content) = match md5 {
-                        None => parts(write, shared, bodies, modified_ms)?,
-                        Some(md5) => (ETag::Md5(*md5), whole(bodies)?),
+                Some((bodies, kind, (etag, metadata, checksum, lock))) => {
+                    let (made, content, sealing) = match kind {
+                        Kind::Parts(sealing) => {
+                            let sealing = sealing.as_ref();
+                            let (tag, content) =
+                                parts(write, shared, bodies, sealing, modified_ms)?;
+                            (tag, content, sealing.map(|sealing| sealing.object.clone()))
+                        }
+                        Kind::Whole(md5) => whole(bodies, md5)?,
                     };
                     let etag = etag.unwrap_or(made);
                     let content_tag = (etag != made).then_some(&made);
@@ -123,7 +149,7 @@ impl Store {
                         metadata: metadata.clone(),
                         lock: *lock,
                         extensions: Extensions::default().with_content_tag(content_tag),
-                        sealing: None,
+                        sealing,
                         content,
                         // Not sent.
                         event: EventKind::CreatedPut,
@@ -134,6 +160,25 @@ impl Store {
             let (version, wake) = slot.import(write, new, (modified_ms, is_null))?;
             Ok(Committed::with_guard(version, wake))
         })
+    }
+
+    /// The encryption of the parts of one object to import. An object that is one body is sealed by
+    /// [`Store::seal_object`].
+    ///
+    /// # Errors
+    /// The errors of [`Store::seal_object`].
+    pub fn seal_imported_parts(&self, encryption: &Encryption) -> Result<PartsSealing, StoreError> {
+        let config = &self.shared().config;
+        let object = config.keys.new_key(encryption, &*config.random)?;
+        Ok(PartsSealing { list: self.shared().ids.upload(config)?, object })
+    }
+
+    /// The encryption of one more body of these parts.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the random source fails.
+    pub fn seal_imported_part(&self, parts: &PartsSealing) -> Result<Sealing, StoreError> {
+        parts.object.part(parts.list, &*self.shared().config.random)
     }
 
     /// The versions of a key, newest first.
@@ -177,18 +222,24 @@ fn total(bodies: &[NewBody]) -> Result<u64, StoreError> {
     }
 }
 
-fn whole(bodies: &[NewBody]) -> Result<Content, StoreError> {
-    if let [NewBody { sealing: None, content, .. }] = bodies {
-        return Ok(content.clone());
+/// The entity tag, content and encryption of one byte sequence.
+fn whole(
+    bodies: &[NewBody],
+    md5: &[u8; 16],
+) -> Result<(ETag, Content, Option<ObjectSealing>), StoreError> {
+    if let [body] = bodies {
+        // The tag of an encrypted body may hide its MD5.
+        let sealing = body.object_sealing()?.cloned();
+        return Ok((ETag::Md5(body.tag), body.content.clone(), sealing));
     }
     let mut extents = Vec::new();
     for body in bodies {
         match (&body.content, &body.sealing) {
             (Content::Extents(more), None) => extents.extend_from_slice(more),
-            _ => return Err(internal("a body of several to import is no blob")),
+            _ => return Err(internal("a body of several to import is no unencrypted blob")),
         }
     }
-    Ok(Content::Extents(extents))
+    Ok((ETag::Md5(*md5), Content::Extents(extents), None))
 }
 
 /// Writes the records of parts.
@@ -196,6 +247,7 @@ fn parts(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     bodies: &[NewBody],
+    sealing: Option<&PartsSealing>,
     modified_ms: u64,
 ) -> Result<(ETag, Content), StoreError> {
     // Readers expect bytes in every part, unless it is the only one.
@@ -205,17 +257,18 @@ fn parts(
         if is_empty { bodies.iter().take(1).collect() } else { with_bytes.collect() };
     let count = u16::try_from(kept.len()).ok().filter(|count| *count <= PART_NUMBER_MAX);
     let count = count.ok_or(StoreError::TooManyParts)?;
-    let list = shared.ids.upload(&shared.config)?;
+    let list = match sealing {
+        Some(sealing) => sealing.list,
+        None => shared.ids.upload(&shared.config)?,
+    };
     let mut start = 0;
     for (number, body) in (1..=count).zip(&kept) {
-        if body.sealing.is_some() {
-            return Err(internal("an imported body is encrypted"));
-        }
+        let salt = body.part_salt(&list, sealing.is_some())?;
         let bytes = body.digests.bytes;
         let facts = PartFacts { start, bytes, md5: body.tag, modified_ms, checksum: None };
         let content = body.content.clone();
-        PartRecord { facts, extensions: Extensions::default(), content }
-            .write(write, &list, number)?;
+        let extensions = Extensions::default().with_part_salt(salt);
+        PartRecord { facts, extensions, content }.write(write, &list, number)?;
         start += bytes;
     }
     let etag = ETag::multipart(kept.iter().map(|body| &body.tag));

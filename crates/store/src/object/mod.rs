@@ -46,7 +46,7 @@ pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::{
     ArchiveAccess, FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection,
 };
-pub use import::{ImportedContent, ImportedObject, ImportedVersion, KnownVersion};
+pub use import::{ImportedContent, ImportedObject, ImportedVersion, KnownVersion, PartsSealing};
 pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
 pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
 pub use put::PutOptions;

@@ -11,14 +11,14 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::{Notifications, RestoreFacts, Versioning, document};
 use crate::name::ObjectKey;
 use crate::outbox;
-use crate::process::{Bucket, TellObserver, WakeSender};
+use crate::process::{Bucket, TellObservers, WakeSender};
 use crate::store::Shared;
 
 /// Guards that, after the commit, wake the sender of the target that a rule names, and call the
-/// observer of all events.
-pub(crate) type Told = (Option<WakeSender>, Option<TellObserver>);
+/// observers of all events.
+pub(crate) type Told = (Option<WakeSender>, Option<TellObservers>);
 
-/// Queues the event of a change of `record`, if a rule of the bucket or the store's observer asks
+/// Queues the event of a change of `record`, if a rule of the bucket or an observer of the store asks
 /// for it. The guard must live until the commit.
 pub(super) fn tell(
     write: &mut Transaction<'_>,
@@ -39,8 +39,8 @@ pub(super) fn tell(
         }
     };
     let rule = notified.and_then(|notified| notified.rule_for(kind, key.as_str()));
-    let observer = shared.config.event_observer.as_ref();
-    if rule.is_none() && observer.is_none() {
+    let observers = shared.observers.now(shared.config.event_observer.as_ref());
+    if rule.is_none() && observers.is_empty() {
         return Ok(Told::default());
     }
     let is_object = !record.is_delete_marker;
@@ -60,7 +60,8 @@ pub(super) fn tell(
         restore: restore_facts(kind, record)?,
     };
     let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
-    Ok((wake, observer.map(|observer| TellObserver::new(observer, event))))
+    let told = (!observers.is_empty()).then(|| TellObservers::new(observers, event));
+    Ok((wake, told))
 }
 
 /// Facts of a restore, for the event of its completion.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use liteio_kv::Transaction;
 
 use crate::error::StoreError;
-use crate::meta::event::{Event, OutboxState};
+use crate::meta::event::{Event, EventObserver, OutboxState};
 use crate::meta::space::QueueKind;
 use crate::pending::{Committed, Pending};
-use crate::process::WakeSender;
+use crate::process::{Observing, WakeSender};
 use crate::queue::{self, Queue, Queued, Row};
 use crate::store::{Shared, Store};
 
@@ -55,6 +55,19 @@ impl Row for Event {
 }
 
 impl Store {
+    /// Tells `observer` of every event of this process until the value is dropped, see [`EventObserver`].
+    /// Changes that have begun may still be told afterwards, or not yet at the start.
+    #[must_use]
+    pub fn observe_events(&self, observer: Arc<dyn EventObserver>) -> Observing {
+        Observing::begin(self.shared(), observer)
+    }
+
+    /// Most events queued for one target.
+    #[must_use]
+    pub fn events_waiting_max(&self) -> u64 {
+        self.shared().config.events_waiting_max
+    }
+
     /// The first `max` events for `target` after the number `after`, in order.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ mod gate;
 mod guard;
 mod hold;
 mod ids;
+mod observers;
 mod pins;
 mod servers;
 #[cfg(any(test, feature = "test-util"))]
@@ -61,11 +62,13 @@ pub(crate) use gate::{Gate, OF_STANDBY};
 pub(crate) use guard::Guard;
 pub(crate) use hold::{Holder, Holds};
 pub(crate) use ids::Ids;
+pub(crate) use observers::Observers;
+pub use observers::Observing;
 use pins::{Pin, Pins};
 pub(crate) use servers::{BEAT_EVERY, DatabaseClock, Member, Servers, ServersConfig};
 #[cfg(any(test, feature = "test-util"))]
 pub use several::Several;
-pub(crate) use signal::{Signals, TellObserver, WakeSender};
+pub(crate) use signal::{Signals, TellObservers, WakeSender};
 pub(crate) use staging::{StagedBlob, Staging};
 pub use tier::{TierBodies, TierError};
 pub(crate) use tier::{TierReader, TierState};
@@ -91,6 +94,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) kept_blocks: KeptBlocks,
     pub(crate) tiers: Arc<TierState>,
+    pub(crate) observers: Observers,
 }
 
 impl Shared {
@@ -148,6 +152,7 @@ impl Shared {
             outbox: Arc::clone(&alone.signals),
             counters: Counters::default(),
             kept_blocks: KeptBlocks::default(),
+            observers: Observers::default(),
             tiers: Arc::clone(&alone.tiers),
             cluster: cluster(alone),
         }

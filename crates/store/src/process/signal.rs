@@ -84,21 +84,21 @@ impl Drop for WakeSender {
     }
 }
 
-/// Tells an event to the store's observer, if the transaction that made it commits.
+/// Tells an event to observers, if the transaction that made it commits.
 #[derive(Debug)]
-pub(crate) struct TellObserver {
-    observer: Arc<dyn EventObserver>,
+pub(crate) struct TellObservers {
+    observers: Vec<Arc<dyn EventObserver>>,
     event: Event,
 }
 
-impl TellObserver {
-    pub(crate) fn new(observer: &Arc<dyn EventObserver>, event: Event) -> Self {
-        Self { observer: Arc::clone(observer), event }
+impl TellObservers {
+    pub(crate) fn new(observers: Vec<Arc<dyn EventObserver>>, event: Event) -> Self {
+        Self { observers, event }
     }
 }
 
-impl Guard for TellObserver {
+impl Guard for TellObservers {
     fn committed(&self) {
-        self.observer.told(&self.event);
+        self.observers.iter().for_each(|observer| observer.told(&self.event));
     }
 }
