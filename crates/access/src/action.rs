@@ -88,6 +88,8 @@ actions! {
         ListBucket
         ListBucketMultipartUploads
         ListBucketVersions
+        ListenBucketNotification
+        ListenNotification
         ListMultipartUploadParts
         ListObjectAnnotations
         PutAccelerateConfiguration
@@ -187,6 +189,7 @@ impl Action {
             Action::CreateBucket
                 | Action::ListAllMyBuckets
                 | Action::ListAllMyDirectoryBuckets
+                | Action::ListenNotification
                 | Action::WriteGetObjectResponse
                 | Action::CreateVectorBucket
                 | Action::ListVectorBuckets

@@ -24,6 +24,7 @@
 //! | `documents` | The documents of a bucket that matter for access, parsed once per change |
 //! | `delivery` | The permission of the server to deliver access logs and inventories |
 //! | `granted`, `vectors`, `tables` | Resolution and permission for buckets, vector buckets and indexes, catalogs of buckets |
+//! | [`listeners`] | Requests without an end, which listen to events |
 //! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
 //! | [`remote`] | The targets of replication, with what happened at each |
@@ -69,6 +70,7 @@ mod decision;
 mod delivery;
 mod documents;
 mod granted;
+pub mod listeners;
 mod logged;
 pub mod offload;
 mod principal;

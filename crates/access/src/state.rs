@@ -8,6 +8,7 @@ use liteio_store::{Bucket, DocumentKind, ObjectReader, Store, StoreError};
 
 use tokio::sync::Notify;
 
+use crate::listeners::Listeners;
 use crate::logged::AccessLog;
 use crate::offload::{Offload, OffloadError};
 use crate::remote::{RemoteTarget, RemoteTargets};
@@ -57,6 +58,8 @@ pub struct App {
     access_log: OnceLock<Arc<dyn AccessLog>>,
     /// Notified when an inventory configuration was put.
     pub inventory_changed: Notify,
+    /// Requests that listen to events.
+    pub listeners: Listeners,
     offload: Offload,
 }
 
@@ -98,6 +101,8 @@ pub struct EventTarget {
     pub name: String,
     /// The names of the users who may use it; empty for all.
     pub users: Vec<String>,
+    /// Scheme, host and port of its URL.
+    pub origin: String,
 }
 
 impl EventTarget {
@@ -159,6 +164,7 @@ impl App {
             directory,
             access_log: OnceLock::new(),
             inventory_changed: Notify::new(),
+            listeners: Listeners::default(),
             offload,
         }
     }

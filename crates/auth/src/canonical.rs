@@ -17,10 +17,20 @@ pub(super) enum PathForm {
     Twice,
 }
 
+/// The order of parameters that share a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueOrder {
+    /// Sorted, as AWS defines it.
+    Sorted,
+    /// As sent, for signers that sort by names only, such as minio-go.
+    AsSent,
+}
+
 /// The parts of a canonical request besides the request line and the headers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canonical<'a> {
     pub(super) path_form: PathForm,
+    pub(super) value_order: ValueOrder,
     /// The names as the signer listed them, joined by semicolons.
     pub(super) signed_headers: &'a str,
     pub(super) payload_hash: &'a str,
@@ -36,7 +46,7 @@ impl Canonical<'_> {
         out.push(b'\n');
         self.push_path(&mut out, uri.path());
         out.push(b'\n');
-        push_query(&mut out, query);
+        push_query(&mut out, query, self.value_order);
         out.push(b'\n');
         for name in self.signed_headers.split(';') {
             push_header(&mut out, headers, uri, name);
@@ -95,8 +105,8 @@ fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Writes the parameters, encoded and sorted by name, then by value, without the signature itself.
-fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
+/// Writes the parameters, encoded and sorted by name, then in the order of values, without the signature itself.
+fn push_query(out: &mut Vec<u8>, query: &Query<'_>, value_order: ValueOrder) {
     let parameters = query.parameters();
     if parameters.is_empty() {
         return;
@@ -119,7 +129,10 @@ fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
         (&encoded[start..middle], &encoded[middle..end])
     };
     // Sorted after encoding: the order of encoded bytes differs from the order of decoded ones.
-    places.sort_by(|left, right| pair(left).cmp(&pair(right)));
+    places.sort_by(|left, right| match value_order {
+        ValueOrder::Sorted => pair(left).cmp(&pair(right)),
+        ValueOrder::AsSent => pair(left).0.cmp(pair(right).0),
+    });
     for (index, place) in places.iter().enumerate() {
         if index > 0 {
             out.push(b'&');
@@ -249,16 +262,32 @@ mod tests {
     use super::*;
 
     fn path(form: PathForm, path: &str) -> String {
-        let canonical = Canonical { path_form: form, signed_headers: "", payload_hash: "" };
+        let canonical = Canonical {
+            path_form: form,
+            value_order: ValueOrder::Sorted,
+            signed_headers: "",
+            payload_hash: "",
+        };
         let mut out = Vec::new();
         canonical.push_path(&mut out, path);
         String::from_utf8(out).expect("ASCII")
     }
 
     fn query(query: &str) -> String {
+        query_in(query, ValueOrder::Sorted)
+    }
+
+    fn query_in(query: &str, value_order: ValueOrder) -> String {
         let mut out = Vec::new();
-        push_query(&mut out, &Query::parse(query));
+        push_query(&mut out, &Query::parse(query), value_order);
         String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn values_of_one_name_keep_their_order_where_it_was_signed() {
+        let sent = "prefix=&events=b&X-Amz-Signature=00&events=a";
+        assert_eq!(query_in(sent, ValueOrder::AsSent), "events=b&events=a&prefix=");
+        assert_eq!(query_in(sent, ValueOrder::Sorted), "events=a&events=b&prefix=");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
-use super::canonical::{Canonical, PathForm};
+use super::canonical::{Canonical, PathForm, ValueOrder};
 use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
@@ -178,7 +178,8 @@ impl Claim<'_> {
             | Service::ExecuteApi => PathForm::Twice,
         };
         let signed_headers = self.signed_headers;
-        let mut canonical = Canonical { path_form, signed_headers, payload_hash };
+        let value_order = ValueOrder::Sorted;
+        let mut canonical = Canonical { path_form, value_order, signed_headers, payload_hash };
         // Rebuild the canonical request from the head as received; any change after signing alters
         // its hash.
         let request = canonical.write(parts, query);
@@ -196,8 +197,12 @@ impl Claim<'_> {
         if parts.uri.path().starts_with(CATALOG_PATHS) {
             others.extend([PathForm::Twice, PathForm::AsSent]);
         }
-        for other in others {
-            canonical.path_form = other;
+        let sorted = others.into_iter().map(|other| (other, ValueOrder::Sorted));
+        // Likewise the order of parameters that share a name: signed as sent, it is what is read here.
+        let as_sent = [(path_form, ValueOrder::AsSent)];
+        for (path_form, value_order) in sorted.chain(as_sent) {
+            canonical.path_form = path_form;
+            canonical.value_order = value_order;
             let otherwise = canonical.write(parts, query);
             if otherwise != request && self.matches(&hex_digest(&Sha256::digest(&otherwise))) {
                 return Ok(());

@@ -56,7 +56,7 @@ fn levels<'p, const N: usize>(
 }
 
 /// Actions on a bucket.
-const S3_BUCKET: [&str; 63] = [
+const S3_BUCKET: [&str; 64] = [
     "AllowVendedLogDeliveryForResource",
     "CreateBucket",
     "CreateBucketMetadataTableConfiguration",
@@ -93,6 +93,7 @@ const S3_BUCKET: [&str; 63] = [
     "ListBucketMultipartUploads",
     "ListBucketVersions",
     "ListTagsForResource",
+    "ListenBucketNotification",
     "PauseReplication",
     "PutAccelerateConfiguration",
     "PutAnalyticsConfiguration",
@@ -172,7 +173,7 @@ const S3_OBJECT: [&str; 45] = [
 ];
 
 /// Actions on accounts, access points and jobs.
-const S3_ELSEWHERE: [&str; 76] = [
+const S3_ELSEWHERE: [&str; 77] = [
     "AssociateAccessGrantsIdentityCenter",
     "CreateAccessGrant",
     "CreateAccessGrantsInstance",
@@ -233,6 +234,7 @@ const S3_ELSEWHERE: [&str; 76] = [
     "ListMultiRegionAccessPoints",
     "ListStorageLensConfigurations",
     "ListStorageLensGroups",
+    "ListenNotification",
     "PutAccessGrantsInstanceResourcePolicy",
     "PutAccessPointConfigurationForObjectLambda",
     "PutAccessPointPolicy",

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
@@ -127,6 +128,28 @@ pub(super) async fn of_request(
         app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question)).await;
     access_log::begin(app, sent, target, granted.as_ref().ok()).await;
     granted.map(Permission::Bucket).map_err(|refusal| refused_in_region(sent, refusal, app))
+}
+
+/// True if the sender of a request without an end may still do what was decided when it began.
+pub(super) async fn still_holds(
+    app: &App,
+    head: &mut Parts,
+    route: &Route,
+    target: &Target,
+) -> bool {
+    if let Some(key) = head.extensions.get().and_then(Identity::key).cloned() {
+        match app.directory.again(&key, app.now_unix_seconds()) {
+            Ok(again) => head.extensions.insert(Identity::User(again)),
+            Err(_) => return false,
+        };
+    }
+    let sent = Sent::head(head);
+    let (principal, actions) = (principal(sent), std::slice::from_ref(&route.action));
+    if route.action.is_of_account() {
+        return access::account(&principal, actions, None, &sent).is_ok();
+    }
+    let question = Question::about_bucket(actions, &sent);
+    app.look(|store| access::bucket(store, &principal, &target.bucket, &question)).await.is_ok()
 }
 
 /// Authorizes a request on a bucket or an object.

@@ -78,7 +78,7 @@ impl BlockedEncryption {
 }
 
 /// Parses the setting from a document; `None` for a rule that only blocks.
-fn from_document(
+pub(super) fn from_document(
     configuration: ServerSideEncryptionConfiguration,
     BlockedEncryption(blocked): BlockedEncryption,
 ) -> S3Result<Option<DefaultEncryption>> {

@@ -22,7 +22,7 @@ use liteio_access::state::App;
 /// [AWS](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
 /// that a configuration may name. Events about archives, replication and lost objects never occur
 /// here.
-const EVENTS: [&str; 31] = [
+pub(super) const EVENTS: [&str; 31] = [
     "s3:IntelligentTiering",
     "s3:LifecycleExpiration:*",
     "s3:LifecycleExpiration:Delete",
@@ -98,7 +98,11 @@ pub(super) async fn put_bucket_notification_configuration(
     request: Req<PutBucketNotificationConfigurationInput>,
 ) -> Resp<PutBucketNotificationConfigurationOutput> {
     let Req { input, extensions, .. } = request;
-    let notifications = parse(app, &granted, input.notification_configuration)?;
+    let user = granted.user_name().unwrap_or_default();
+    let is_webhook = |name: &str| {
+        app.event_targets.iter().any(|target| target.name == name && target.is_open_to(user))
+    };
+    let notifications = parse(&is_webhook, input.notification_configuration)?;
     let cause = event_cause::always(&granted, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
@@ -122,10 +126,9 @@ pub(super) async fn get_bucket_notification_configuration(
     }))
 }
 
-/// Parses and checks a configuration; `None` if it is empty.
-fn parse(
-    app: &App,
-    granted: &Granted,
+/// Parses and checks a configuration; `None` if it is empty. `is_webhook` knows the names of webhooks.
+pub(super) fn parse(
+    is_webhook: &dyn Fn(&str) -> bool,
     mut sent: NotificationConfiguration,
 ) -> S3Result<Option<Notifications>> {
     if sent.event_bridge_configuration.is_some() {
@@ -145,7 +148,7 @@ fn parse(
         let all_differ =
             name_rules(all.iter_mut().map(|one| &mut *one.id).collect(), "notification");
         for one in &all {
-            rules.push(parse_one(app, granted, one)?);
+            rules.push(parse_one(is_webhook, one)?);
         }
         if !all_differ {
             return Err(error::invalid_argument(
@@ -189,7 +192,7 @@ fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {
     topics.chain(queues).chain(functions).collect()
 }
 
-fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<NotificationRule> {
+fn parse_one(is_webhook: &dyn Fn(&str) -> bool, sent: &Sent<'_>) -> S3Result<NotificationRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
         return Err(error::invalid_argument(
@@ -214,7 +217,7 @@ fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<Notifica
     }
     let (prefix, suffix) = parse_filter(sent.filter)?;
     let events = events.into_iter().collect();
-    Ok(NotificationRule { id, target: target(app, granted, sent)?, events, prefix, suffix })
+    Ok(NotificationRule { id, target: target(is_webhook, sent)?, events, prefix, suffix })
 }
 
 /// Prefix and suffix of a key filter.
@@ -254,7 +257,7 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
 /// The webhook name in an ARN: the last field of AWS's form,
 /// `arn:aws:sqs:us-east-1:000000000000:NAME`, or the last but one of MinIO's,
 /// `arn:minio:sqs:us-east-1:NAME:webhook`.
-fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
+fn target(is_webhook: &dyn Fn(&str) -> bool, sent: &Sent<'_>) -> S3Result<String> {
     let words: Vec<&str> = sent.arn.split(':').collect();
     let service = sent.destination.service();
     let name = match words.as_slice() {
@@ -277,8 +280,7 @@ fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
             ));
         }
     };
-    let user = granted.user_name().unwrap_or_default();
-    if app.event_targets.iter().any(|target| target.name == *name && target.is_open_to(user)) {
+    if is_webhook(name) {
         return Ok((*name).to_owned());
     }
     let name = error::quoted(name);

@@ -42,7 +42,7 @@ macro_rules! operations {
         $(=> $own:ident $(:: $plain:ident)?)? $(as $other:ident)?;)*) => {
         impl S3Api {
             /// Every operation in AWS's model of S3 (botocore 1.44), and those of MinIO that
-            /// `replication_status` has.
+            /// `replication_status` and `listen` have.
             pub(super) const ROUTES: &'static [Route] = &[$(Route {
             operation: stringify!($name),
             action: Action::$action,
@@ -308,6 +308,10 @@ operations! {
         {"uploadId"} {"max-parts" "part-number-marker" "encoding-type"}:
         list_parts(ListPartsInput) -> ListPartsOutput = part::list_parts;
     PostObject [s3:PutObject] POST bucket as PutObject;
+    ListenBucketNotification [s3:ListenBucketNotification] GET bucket
+        {"events"} {"ping" "prefix" "suffix"} => listen;
+    ListenNotification [s3:ListenNotification] GET service
+        {"events"} {"ping" "prefix" "suffix"} => listen;
     PutBucketAbac [s3:PutBucketAbac] PUT bucket {"abac"} => bucket_abac::put_bucket_abac;
     PutBucketAccelerateConfiguration [s3:PutAccelerateConfiguration] PUT bucket {"accelerate"}:
         put_bucket_accelerate_configuration(PutBucketAccelerateConfigurationInput)

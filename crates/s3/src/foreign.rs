@@ -1,12 +1,19 @@
 //! Bucket documents imported from another store, with the same checks as documents sent by clients.
 
-use liteio_store::{DefaultRetention, Lifecycle};
-use s3s::dto::{BucketLifecycleConfiguration, CORSConfiguration, ObjectLockConfiguration, Tagging};
+use liteio_store::{DefaultEncryption, DefaultRetention, Lifecycle, Notifications};
+use s3s::dto::{
+    BucketLifecycleConfiguration, CORSConfiguration, NotificationConfiguration,
+    ObjectLockConfiguration, Tagging,
+};
 use s3s::{S3Error, S3Result};
 
+use super::bucket_encryption::BlockedEncryption;
 use super::event_hold::SentDefaultHold;
 use super::tagging::Tagged;
-use super::{bucket_cors, bucket_lifecycle, bucket_settings, object_lock};
+use super::{
+    bucket_cors, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings,
+    object_lock,
+};
 
 /// Parses lifecycle rules.
 ///
@@ -52,6 +59,30 @@ pub fn default_retention(document: &[u8]) -> Result<Option<DefaultRetention>, St
         rule.map(|rule| object_lock::default_retention(&rule, &hold)).transpose()
     };
     default().map_err(reason)
+}
+
+/// Parses the default encryption of a bucket; `None` if there is none.
+///
+/// # Errors
+/// The reason why the document is rejected.
+pub fn default_encryption(document: &[u8]) -> Result<Option<DefaultEncryption>, String> {
+    let parsed = BlockedEncryption::take(document).and_then(|(blocked, rest)| {
+        bucket_encryption::from_document(bucket_settings::from_xml(&rest)?, blocked)
+    });
+    parsed.map_err(reason)
+}
+
+/// Parses the notifications of a bucket; `None` if there are none. `is_webhook` knows the names of
+/// webhooks.
+///
+/// # Errors
+/// The reason why the document is rejected.
+pub fn notifications(
+    document: &[u8],
+    is_webhook: &dyn Fn(&str) -> bool,
+) -> Result<Option<Notifications>, String> {
+    let sent = bucket_settings::from_xml::<NotificationConfiguration>(document);
+    sent.and_then(|sent| bucket_notification::parse(is_webhook, sent)).map_err(reason)
 }
 
 fn reason(error: S3Error) -> String {

@@ -24,7 +24,7 @@
 //! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
 //! | `website`, `website_rules` | Websites of buckets |
 //! | [`archive`], `snowball` | tar archives, for seeds and for MinIO's uploads whose members become objects |
-//! | `force_delete` | MinIO's deletes of everything below a name |
+//! | `force_delete`, `listen` | MinIO's deletes of everything below a name; its stream of events |
 //! | [`foreign`] | Documents of buckets of other stores, for imports |
 //! | `limits` | Limits of XML, metadata, tags and batches |
 //!
@@ -95,6 +95,7 @@ mod headers;
 mod lane;
 mod lenient;
 mod limits;
+mod listen;
 mod metadata;
 #[cfg(test)]
 mod model_tests;

@@ -97,6 +97,8 @@ impl Target {
 
 /// The list of directory buckets.
 pub(super) const LIST_OF_DIRECTORIES: &str = "ListDirectoryBuckets";
+/// The parameter of the listening operations that names an event, one of several.
+const REPEATED: &str = "events";
 /// The parameter in which SDKs name the operation. s3s tells the lists of buckets by it.
 pub(super) const OPERATION: &str = "x-id";
 
@@ -143,7 +145,9 @@ impl Route {
         }
         // A repeated parameter is ambiguous: authorization could use one value and the operation
         // the other.
-        let is_of_route = |name: &&str| route.required.contains(name) || route.known.contains(name);
+        let is_of_route = |name: &&str| {
+            *name != REPEATED && (route.required.contains(name) || route.known.contains(name))
+        };
         let mut of_route = names.iter().copied().filter(is_of_route);
         while let Some(name) = of_route.next() {
             if of_route.clone().any(|other| other == name) {

@@ -30,7 +30,8 @@ use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{
-    bucket_cors, condition, control, directory_bucket, error, metadata, request_headers, website,
+    bucket_cors, condition, control, directory_bucket, error, listen, metadata, request_headers,
+    website,
 };
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
@@ -113,6 +114,11 @@ impl S3Service {
             origin.found.note_operation(route.operation);
         }
         directory_bucket::name_operation(route, &mut head);
+        if listen::is_for(route) {
+            return Box::pin(listen::answer(&self.app, &head, route, &target))
+                .await
+                .map_err(refused);
+        }
         if route.answerer == Answerer::Own {
             let (head, tells_missing) = (&mut head, false);
             let read = ReadRequest { head, route, target, allowance, tells_missing };

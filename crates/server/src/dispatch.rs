@@ -421,6 +421,7 @@ impl Handler for Dispatch {
 
     fn stop(&self) {
         self.tracer.stop();
+        self.spaces.main().app.listeners.end();
         self.spaces.stop();
         self.stopping.store(true, Ordering::Relaxed);
     }

@@ -190,6 +190,9 @@ impl TestApi {
     /// Ends all waits, because the server stops.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
+        for slot in self.named.all() {
+            slot.space().app.listeners.end();
+        }
     }
 
     /// The slot of a space by name.

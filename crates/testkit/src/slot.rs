@@ -79,6 +79,7 @@ impl Slot {
         former.space.senders.stop();
         former.space.replicators.stop();
         former.space.tiering.stop();
+        former.space.app.listeners.end();
         if !Arc::ptr_eq(&former.tap, &self.tap()) {
             former.tap.close();
         }
@@ -97,6 +98,7 @@ impl Slot {
         current.space.senders.stop();
         current.space.replicators.stop();
         current.space.tiering.stop();
+        current.space.app.listeners.end();
     }
 
     /// Answers a service request, with the faults that apply to it.

@@ -48,6 +48,7 @@ mod identity;
 mod import;
 mod inventories;
 mod lifecycle;
+mod listen;
 mod listing;
 mod metrics;
 mod metrics_of_the_store;

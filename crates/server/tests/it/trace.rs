@@ -37,7 +37,8 @@ pub(crate) async fn listen_to(server: &TestServer, path: &str, user: User) -> Bu
     reader
 }
 
-async fn line(reader: &mut BufReader<TcpStream>) -> Option<String> {
+/// The next line; `None` at the end.
+pub(crate) async fn line(reader: &mut BufReader<TcpStream>) -> Option<String> {
     let mut line = String::new();
     let read = timeout(LONG, reader.read_line(&mut line)).await.expect("in time");
     (read.expect("a line") > 0).then_some(line)

@@ -1,0 +1,139 @@
+//! MinIO's stream of events: `GET /BUCKET?events=…` and `GET /?events=…`, as `mc watch`, `mc mirror --watch` and
+//! MinIO's SDKs ask for it.
+//!
+//! ```text
+//! commit ──► store: EventObserver ──► Mailbox (filter, bounded) ──► one line of JSON for each event
+//! ```
+//!
+//! Nothing is kept for a client that is not connected, and one that reads too slowly is disconnected. Only events of
+//! this process are told, so servers of a cluster refuse the request. The sender's rights are decided again with
+//! each ping.
+
+mod mailbox;
+mod record;
+mod wanted;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderValue, Response};
+use http_body::{Body, Frame};
+use liteio_store::Observing;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use tokio::time::{Instant, sleep_until};
+
+use self::mailbox::{Heard, Mailbox};
+use self::wanted::{Ping, Scope, Wanted};
+use super::access::{self, Permission};
+use super::context::Sent;
+use super::route::{Route, Target};
+use liteio_access::listeners::Seat;
+use liteio_access::state::App;
+use liteio_wire::reply::{BoxError, ReplyBody};
+
+/// The operations that this module answers.
+pub(super) fn is_for(route: &Route) -> bool {
+    matches!(route.operation, "ListenBucketNotification" | "ListenNotification")
+}
+
+/// Answers with a body that has no end.
+pub(super) async fn answer(
+    app: &Arc<App>,
+    head: &Parts,
+    route: &'static Route,
+    target: &Target,
+) -> S3Result<Response<ReplyBody>> {
+    let permission = access::of_request(app, Sent::head(head), route, target).await?;
+    let scope = match permission {
+        Permission::Bucket(granted) => Scope {
+            bucket: Some(granted.bucket().name.as_str().to_owned()),
+            owner: granted.bucket().owner.id.clone(),
+        },
+        Permission::Account(granted) => Scope { bucket: None, owner: granted.owner().id },
+    };
+    let wanted = Wanted::of(Sent::head(head).query())?;
+    if app.ask(|store| store.cluster_figures().is_some()) {
+        return Err(S3Error::with_message(
+            S3ErrorCode::NotImplemented,
+            "Servers of a cluster know only their own events: send them to a webhook instead.",
+        ));
+    }
+    let too_many = || s3_error!(SlowDown, "Too many clients listen to events.");
+    let seat = app.listeners.join().ok_or_else(too_many)?;
+    let ping = wanted.ping.clone();
+    let mailbox = Arc::new(Mailbox::new(scope, wanted, app.region.clone()));
+    let listening = Listening {
+        observing: app.ask(|store| store.observe_events(Arc::clone(&mailbox) as _)),
+        mailbox,
+        seat,
+        app: Arc::clone(app),
+        head: Parts::clone(head),
+        route,
+        target: target.clone(),
+    };
+    let lines = unfold(Some(listening), move |listening| {
+        let ping = ping.clone();
+        async move { listening?.next(&ping).await }
+    });
+    let mut response = Response::new(ReplyBody::stream(Lines(Box::pin(lines))));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// A request that listens.
+struct Listening {
+    mailbox: Arc<Mailbox>,
+    #[expect(dead_code, reason = "events are told while it lives")]
+    observing: Observing,
+    seat: Seat,
+    app: Arc<App>,
+    head: Parts,
+    route: &'static Route,
+    target: Target,
+}
+
+type Line = Result<Bytes, BoxError>;
+
+impl Listening {
+    /// The next line, and the state after it; nothing at the end.
+    async fn next(mut self, ping: &Ping) -> Option<(Line, Option<Listening>)> {
+        let silent_until = Instant::now() + ping.interval;
+        tokio::select! {
+            biased;
+            () = self.seat.over() => None,
+            heard = self.mailbox.next() => match heard {
+                Heard::Lines(lines) => Some((Ok(lines), Some(self))),
+                // Without an error, the client would take the stream for complete.
+                Heard::TooSlow => Some((Err("events were lost: the client reads too slowly".into()), None)),
+            },
+            () = sleep_until(silent_until) => {
+                let (app, head) = (&self.app, &mut self.head);
+                let may = access::still_holds(app, head, self.route, &self.target).await;
+                may.then(|| (Ok(Bytes::from_static(ping.bytes)), Some(self)))
+            }
+        }
+    }
+}
+
+/// The body of lines.
+struct Lines(Pin<Box<dyn Stream<Item = Line> + Send>>);
+
+impl Body for Lines {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.0.as_mut().poll_next(context).map(|line| line.map(|line| line.map(Frame::data)))
+    }
+}
