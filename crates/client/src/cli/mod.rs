@@ -14,9 +14,9 @@ pub(crate) use self::admin::{
     ServerConfigVerb, TraceArgs, UserVerb,
 };
 pub(crate) use self::settings::{
-    CorsVerb, EncryptVerb, EventArgs, EventVerb, IlmVerb, LegalHoldVerb, QuotaVerb, ReplicateArgs,
-    ReplicateVerb, RetentionVerb, RuleAddArgs, RuleArgs, RuleEditArgs, RuleRemoveArgs, RuleVerb,
-    SelectionArgs,
+    CorsVerb, EncryptVerb, EventArgs, EventHoldVerb, EventVerb, IlmVerb, LegalHoldVerb, QuotaVerb,
+    ReplicateArgs, ReplicateVerb, RetentionVerb, RuleAddArgs, RuleArgs, RuleEditArgs,
+    RuleRemoveArgs, RuleVerb, SelectionArgs,
 };
 use crate::session::PathStyle;
 
@@ -134,6 +134,9 @@ pub(crate) enum Verb {
     /// Manage legal holds, which protect objects until they are cleared.
     #[command(subcommand)]
     Legalhold(LegalHoldVerb),
+    /// Manage event holds, which protect objects until an event, and for some time after it.
+    #[command(subcommand)]
+    Eventhold(EventHoldVerb),
     /// Manage the encryption of new objects of a bucket.
     #[command(subcommand)]
     Encrypt(EncryptVerb),

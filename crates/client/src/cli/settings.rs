@@ -93,6 +93,32 @@ pub(crate) enum LegalHoldVerb {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum EventHoldVerb {
+    /// Protect objects until the hold is released, and for some time after it.
+    Set {
+        /// governance or compliance.
+        mode: String,
+        /// Days or years after the release: 30d, 1y.
+        duration: String,
+        target: String,
+        #[command(flatten)]
+        selection: SelectionArgs,
+    },
+    /// Release event holds: the time of each begins.
+    Release {
+        target: String,
+        #[command(flatten)]
+        selection: SelectionArgs,
+    },
+    /// Show event holds.
+    Info {
+        target: String,
+        #[command(flatten)]
+        selection: SelectionArgs,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum EncryptVerb {
     /// Encrypt new objects: sse-s3 TARGET, or sse-kms KEY TARGET.
     Set {

@@ -33,6 +33,6 @@ pub(crate) use listing::{Entry, Listed, Lister, Scope};
 pub(crate) use multipart::{Part, Span, Upload};
 pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Removed};
 pub(crate) use request::{Request, Sent};
-pub(crate) use settings::{Locked, Retention};
+pub(crate) use settings::{EventHold, Locked, Retention};
 pub(crate) use sign::Credentials;
 pub(crate) use tree::Shape;

@@ -25,6 +25,17 @@ pub(crate) struct Retention {
     pub(crate) until: String,
 }
 
+/// The event hold of a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EventHold {
+    /// `GOVERNANCE` or `COMPLIANCE`.
+    pub(crate) mode: String,
+    pub(crate) is_on: bool,
+    /// `Days` or `Years` after the release; empty unless it is on.
+    pub(crate) unit: &'static str,
+    pub(crate) number: u64,
+}
+
 impl S3 {
     /// A setting of a bucket; `None` if the service answers with the code `missing`.
     pub(crate) async fn setting_json(
@@ -90,6 +101,50 @@ impl S3 {
         if bypass {
             request = request.header("x-amz-bypass-governance-retention", "true");
         }
+        self.send(&request).await.map(drop)
+    }
+
+    /// The event hold of a version; `None` if it was never set.
+    pub(crate) async fn event_hold(&self, of: Locked<'_>) -> Result<Option<EventHold>, Error> {
+        let document = match self.send(&of.request(Method::GET, "retention")).await {
+            Ok(response) => response.document().await?,
+            Err(error) if error.code() == "NoSuchObjectLockConfiguration" => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(status) = document.text("EventHold") else { return Ok(None) };
+        let mut hold = EventHold {
+            mode: document.text("Mode").unwrap_or_default().to_owned(),
+            is_on: status == "ON",
+            ..EventHold::default()
+        };
+        let duration = document.children().iter().find(|child| child.name == "EventHoldDuration");
+        for unit in ["Days", "Years"] {
+            let number = duration.and_then(|duration| duration.text(unit)?.parse().ok());
+            if let Some(number) = number {
+                (hold.unit, hold.number) = (unit, number);
+            }
+        }
+        Ok(Some(hold))
+    }
+
+    /// Sets or releases the event hold of a version.
+    pub(crate) async fn set_event_hold(
+        &self,
+        of: Locked<'_>,
+        hold: &EventHold,
+    ) -> Result<(), Error> {
+        let EventHold { mode, is_on, unit, number } = hold;
+        let status = match is_on {
+            true => format!(
+                "<EventHold>ON</EventHold><EventHoldDuration><{unit}>{number}</{unit}></EventHoldDuration>"
+            ),
+            false => "<EventHold>OFF</EventHold>".to_owned(),
+        };
+        let document = format!(
+            "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>{status}</Retention>",
+            escaped(mode)
+        );
+        let request = of.request(Method::PUT, "retention").document(document);
         self.send(&request).await.map(drop)
     }
 

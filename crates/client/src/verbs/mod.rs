@@ -14,6 +14,7 @@ mod du;
 mod echo;
 mod encrypt;
 mod event;
+mod eventhold;
 mod find;
 mod ilm;
 mod legalhold;
@@ -182,6 +183,7 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Ping(arguments) => ping::run(session, &arguments).await,
         Verb::Quota(verb) => quota::run(session, verb).await,
         Verb::Retention(verb) => retention::run(session, verb).await,
+        Verb::Eventhold(verb) => eventhold::run(session, verb).await,
         Verb::Legalhold(verb) => legalhold::run(session, verb).await,
         Verb::Encrypt(verb) => encrypt::run(session, verb).await,
         Verb::Cors(verb) => cors::run(session, verb).await,

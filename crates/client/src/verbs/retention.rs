@@ -185,7 +185,7 @@ fn bucket(session: &Session, target: &str) -> Result<Remote, Error> {
     }
 }
 
-fn parse_mode(text: &str) -> Result<&'static str, Error> {
+pub(super) fn parse_mode(text: &str) -> Result<&'static str, Error> {
     match text.to_ascii_uppercase().as_str() {
         "GOVERNANCE" => Ok("GOVERNANCE"),
         "COMPLIANCE" => Ok("COMPLIANCE"),
@@ -195,13 +195,13 @@ fn parse_mode(text: &str) -> Result<&'static str, Error> {
 
 /// The time of a retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Validity {
+pub(super) enum Validity {
     Days(u64),
     Years(u64),
 }
 
 impl Validity {
-    fn parse(text: &str) -> Result<Validity, Error> {
+    pub(super) fn parse(text: &str) -> Result<Validity, Error> {
         let wrong = || Error::refused(format!("'{text}' is no time; write days or years: 30d, 1y"));
         let split = text.len().checked_sub(1).filter(|at| text.is_char_boundary(*at));
         let (number, unit) = text.split_at(split.ok_or_else(wrong)?);
@@ -213,7 +213,8 @@ impl Validity {
         }
     }
 
-    fn unit(self) -> (&'static str, u64) {
+    /// The name of the unit in documents, and the number.
+    pub(super) fn unit(self) -> (&'static str, u64) {
         match self {
             Validity::Days(days) => ("Days", days),
             Validity::Years(years) => ("Years", years),

@@ -97,6 +97,37 @@ fn legal_holds_protect_and_are_told() {
 }
 
 #[test]
+fn event_holds_protect_until_they_are_released_and_are_told() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "--with-lock", "a/locked"]);
+    shell.put("a/locked/held", b"one");
+    assert_eq!(shell.ok(&["eventhold", "info", "a/locked/held"]), "[ NOT SET  ]  held\n");
+    let set = shell.ok(&["eventhold", "set", "governance", "30d", "a/locked/held"]);
+    assert_eq!(set, "Object event hold successfully set for `held`.\n");
+    let told = shell.ok(&["eventhold", "info", "a/locked/held"]);
+    assert_eq!(told, "[    ON    ]  held: GOVERNANCE, 30 days after the release\n");
+    let json = shell.json(&["eventhold", "info", "--recursive", "a/locked"]);
+    assert_eq!(json[0]["eventhold"], "ON");
+    assert_eq!((&json[0]["duration"], &json[0]["key"]), (&json!({ "Days": 30 }), &json!("held")));
+    let removed = shell.fails(&["rm", "--versions", "--force", "a/locked/held"]);
+    assert!(removed.contains("lock"), "{removed}");
+    let released = shell.ok(&["eventhold", "release", "a/locked/held"]);
+    assert_eq!(released, "Object event hold successfully released for `held`.\n");
+    assert_eq!(shell.ok(&["eventhold", "info", "a/locked/held"]), "[   OFF    ]  held\n");
+    // Its time has begun.
+    let json = shell.json(&["retention", "info", "a/locked/held"]);
+    assert_eq!(json[0]["mode"], "GOVERNANCE");
+    for (wrong, word) in [
+        (&["eventhold", "release", "a/locked/held"][..], "no event hold"),
+        (&["eventhold", "set", "gentle", "30d", "a/locked/held"], "no mode"),
+        (&["eventhold", "set", "governance", "30", "a/locked/held"], "no time"),
+    ] {
+        let message = shell.fails(wrong);
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
 fn encryption_and_cors_are_set_told_and_removed() {
     let files = tempfile::tempdir().expect("a temporary directory");
     let key = files.path().join("key");
