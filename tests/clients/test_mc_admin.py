@@ -229,6 +229,20 @@ def test_the_trace_tells_of_requests(mc):
         listening.wait()
 
 
+def test_settings_are_told_in_the_form_of_minio(mc):
+    told = mc.run("admin", "config", "get", "lite", "region")[0]["config"]
+    assert told == [{"subSystem": "region", "kv": [{"key": "name", "value": "us-east-1"}]}]
+    names = [it["key"] for it in mc.run("admin", "config", "get", "lite")[0]["help"]["keysHelp"]]
+    assert names == ["api", "compression", "notify_webhook", "region", "site"]
+    for name in names:
+        assert mc.run("admin", "config", "get", "lite", name)[0]["config"][0]["subSystem"] == name
+    mc.run("admin", "user", "add", "lite", "judy", "judy-secret")
+    mc.login("judy", "judy", "judy-secret")
+    assert mc.run("admin", "config", "get", "judy", "region", check=False) == "AccessDenied"
+    assert mc.run("admin", "config", "get", "lite", "identity_ldap", check=False) == "XMinioAdminInvalidArgument"
+    assert mc.run("admin", "config", "set", "lite", "region", "name=x", check=False) == "NotImplemented"
+
+
 def test_what_there_is_not_is_said(mc):
     assert mc.run("admin", "service", "restart", "lite", check=False) == "NotImplemented"
     assert mc.run("admin", "config", "export", "lite", check=False) == "NotImplemented"

@@ -123,7 +123,10 @@ pub(crate) async fn open(
     let made_tiers = users.tiers();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
-    let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
+    let named = webhooks.into_iter().map(|it| {
+        let origin = it.origin();
+        EventTarget { name: it.name, users: it.users, origin }
+    });
     let object_ownership = match config.object_ownership {
         ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
         ObjectOwnership::BucketOwnerPreferred => Ownership::BucketOwnerPreferred,

@@ -147,6 +147,11 @@ impl Call {
     /// Responds with an encrypted JSON document.
     pub(super) async fn seal(self, admin: &Admin, value: &impl Serialize) -> Answer {
         let plain = json_of(value)?;
+        self.seal_bytes(admin, plain).await
+    }
+
+    /// Responds with these bytes, encrypted.
+    pub(super) async fn seal_bytes(self, admin: &Admin, plain: Vec<u8>) -> Answer {
         let secret = self.operator.secret().clone();
         let _alone = ALONE.lock().await;
         let sealed = admin.app.blocking(move |_| {

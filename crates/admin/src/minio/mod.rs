@@ -7,6 +7,7 @@
 //! ([`Manager`]).
 
 mod call;
+mod config;
 mod groups;
 mod info;
 mod policies;
@@ -57,6 +58,8 @@ pub fn routes() -> Router<Arc<Admin>> {
         .route("/storageinfo", get(info::storage))
         .route("/datausageinfo", get(info::usage))
         .route("/trace", get(trace::trace))
+        .route("/get-config-kv", get(config::get))
+        .route("/help-config-kv", get(config::help))
         .route("/add-user", put(users::add))
         .route("/remove-user", delete(users::remove))
         .route("/list-users", get(users::list))

@@ -17,13 +17,30 @@ impl Desk<'_> {
     /// # Errors
     /// `AccessDenied`.
     pub fn may_manage_tiers(&self) -> AdminResult<()> {
-        let first = self.directory.first_account();
-        match first.is_some_and(|first| first.id == self.account()) {
+        match self.is_of_first_account() {
             true => Ok(()),
             false => Err(error::access_denied(
                 "Tiers are for all accounts, so users of the first one manage them.",
             )),
         }
+    }
+
+    /// Refuses users of other accounts than the first, who may not see the settings of the server.
+    ///
+    /// # Errors
+    /// `AccessDenied`.
+    pub fn may_see_server(&self) -> AdminResult<()> {
+        match self.is_of_first_account() {
+            true => Ok(()),
+            false => Err(error::access_denied(
+                "Settings are for all accounts, so users of the first one see them.",
+            )),
+        }
+    }
+
+    fn is_of_first_account(&self) -> bool {
+        let first = self.directory.first_account();
+        first.is_some_and(|first| first.id == self.account())
     }
 
     /// Adds a new tier, or replaces the one with its name. The fields are checked already.

@@ -74,6 +74,24 @@ impl Webhook {
         Ok(webhook)
     }
 
+    /// Creates a webhook of MinIO's settings, whose token is the whole value of `Authorization`, or follows `Bearer`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the name, the URL or the token is invalid.
+    pub fn with_token(
+        name: &str,
+        url: &str,
+        token: Option<String>,
+    ) -> Result<Webhook, ConfigError> {
+        let token = token.map(|token| match token.split_once(' ') {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.to_owned(),
+            _ => token,
+        });
+        let webhook = Webhook { token, ..Webhook::new(name, url)? };
+        webhook.check()?;
+        Ok(webhook)
+    }
+
     /// Parses `NAME=URL`.
     pub fn parse(text: &str) -> Result<Webhook, ConfigError> {
         match text.split_once('=') {
@@ -83,6 +101,13 @@ impl Webhook {
                  --webhook thumbnails=http://localhost:8080/hook",
             ),
         }
+    }
+
+    /// Scheme, host and port of the URL, whose path and query may be secrets.
+    pub fn origin(&self) -> String {
+        let uri = self.url.parse::<Uri>().unwrap_or_default();
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        format!("{}://{authority}", uri.scheme_str().unwrap_or("http"))
     }
 
     fn check(&self) -> Result<(), ConfigError> {
