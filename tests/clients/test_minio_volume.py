@@ -3,11 +3,14 @@
 MINIO and MC name MinIO's binaries; the script `install` builds both."""
 
 import hashlib
+import http.server
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -260,6 +263,10 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
              for n, body in pieces.items()]
     client.complete_multipart_upload(**place, MultipartUpload={"Parts": parts})
     bodies["parts"] = b"".join(pieces.values())
+    client.create_bucket(Bucket="mixed")
+    client.put_object(Bucket="mixed", Key="plain", Body=b"plain")
+    for key in ("by name", "by name too"):
+        client.put_object(Bucket="mixed", Key=key, Body=PART, ServerSideEncryption="aws:kms", SSEKMSKeyId="my-key")
     tags = {key: client.head_object(Bucket="sealed", Key=key)["ETag"] for key in bodies}
     minio.stop()
 
@@ -271,10 +278,87 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
         assert got["Body"].read() == body, key
         # MinIO shows the encrypted tag of an empty directory.
         assert key == "d/" or got["ETag"] == tags[key], key
+        # It is encrypted here, too.
+        assert got["ServerSideEncryption"] == "AES256", key
+    mixed = {key: client.get_object(Bucket="mixed", Key=key) for key in ("plain", "by name", "by name too")}
+    assert mixed["plain"]["Body"].read() == b"plain" and "ServerSideEncryption" not in mixed["plain"]
+    for key in ("by name", "by name too"):
+        assert mixed[key]["Body"].read() == PART and mixed[key]["ServerSideEncryption"] == "AES256"
+    assert (tmp_path / "liteio.log").read_text().count("of SSE-KMS is not given") == 1
+    for path in (volume / ".liteio/data").rglob("*"):
+        assert not path.is_file() or PART[:64] not in path.read_bytes(), path
     rules = client.get_bucket_encryption(Bucket="sealed")["ServerSideEncryptionConfiguration"]["Rules"]
     assert rules[0]["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
     assert client.put_object(Bucket="sealed", Key="new", Body=b"x")["ServerSideEncryption"] == "AES256"
     liteio.stop()
+
+
+class Receiver:
+    """A webhook, which keeps what it gets."""
+
+    def __init__(self):
+        got = self.got = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                got.append((self.headers.get("Authorization"), json.loads(body)))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            do_HEAD = do_GET = do_POST
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def event(self, key):
+        """Waits for the event of an object."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for authorization, document in self.got:
+                for record in document.get("Records") or []:
+                    if record["s3"]["object"]["key"] == key:
+                        return authorization, record
+            time.sleep(0.05)
+        raise AssertionError(self.got)
+
+
+def test_notifications_go_on_to_the_webhooks_of_minio(tmp_path):
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    receiver = Receiver()
+    minio = Minio(volume)
+    minio.mc("admin", "config", "set", "m", "notify_webhook:T1", f"endpoint={receiver.url}", "auth_token=hush")
+    minio.stop()
+    minio = Minio(volume)
+    minio.mc("mb", "m/pictures")
+    minio.mc("event", "add", "m/pictures", "arn:minio:sqs::T1:webhook", "--event", "put", "--prefix", "in/")
+    s3(minio.endpoint).put_object(Bucket="pictures", Key="in/before", Body=b"x")
+    receiver.event("in%2Fbefore")
+    minio.stop()
+
+    liteio = LiteIo(volume).ready()
+    client = s3(liteio.endpoint)
+    rules = client.get_bucket_notification_configuration(Bucket="pictures")["QueueConfigurations"]
+    assert [(it["QueueArn"], it["Events"]) for it in rules] == [("arn:minio:sqs::T1:webhook", ["s3:ObjectCreated:*"])]
+    client.put_object(Bucket="pictures", Key="out/not", Body=b"x")
+    client.put_object(Bucket="pictures", Key="in/after", Body=b"x")
+    authorization, record = receiver.event("in/after")
+    assert authorization == "Bearer hush" and record["s3"]["bucket"]["name"] == "pictures"
+    liteio.stop()
+    # It is the server's own webhook from then on.
+    liteio = LiteIo(volume).ready()
+    s3(liteio.endpoint).put_object(Bucket="pictures", Key="in/again", Body=b"x")
+    receiver.event("in/again")
+    liteio.stop()
+    assert not any(record["s3"]["object"]["key"] == "out/not"
+                   for _, document in receiver.got for record in document.get("Records") or [])
+    receiver.server.shutdown()
 
 
 @pytest.mark.parametrize("key", ["", KMS_KEY])

@@ -32,6 +32,38 @@ pub struct ImportTargetArgs {
     /// Replace existing objects whose content differs; without it, they are skipped and listed.
     #[arg(long)]
     pub overwrite: bool,
+    #[command(flatten)]
+    /// The keys that the server will be started with: objects that are encrypted in the source are encrypted again.
+    pub keys: KeyArgs,
+    /// Without a master key, store objects that are encrypted in the source without encryption.
+    #[arg(long)]
+    pub decrypt: bool,
+}
+
+/// The raw settings of the encryption keys of a data directory.
+#[derive(Args, Clone, Default)]
+pub struct KeyArgs {
+    /// File with the master key of SSE-S3, created by `liteio key new`.
+    #[arg(long, value_name = "FILE", env = "LITEIO_MASTER_KEY_FILE")]
+    pub master_key_file: Option<PathBuf>,
+    /// Master key of SSE-S3, 32 bytes in base64, followed by former keys, separated by commas.
+    /// Prefer the variable: arguments are visible in the process list.
+    #[arg(long, value_name = "KEY", env = "LITEIO_MASTER_KEY", hide_env_values = true)]
+    pub master_key: Option<String>,
+    /// TOML file with the named keys of SSE-KMS, created by `liteio key new --name`.
+    #[arg(long, value_name = "FILE", env = "LITEIO_KMS_KEY_FILE")]
+    pub kms_key_file: Option<PathBuf>,
+}
+
+// Written by hand so that the key material never appears in a log.
+impl fmt::Debug for KeyArgs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KeyArgs")
+            .field("master_key_file", &self.master_key_file)
+            .field("kms_key_file", &self.kms_key_file)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The arguments of `liteio import minio`.
@@ -48,7 +80,7 @@ pub struct ImportMinioArgs {
     /// list.
     #[arg(long, value_name = "SECRET", env = "MINIO_ROOT_PASSWORD", hide_env_values = true)]
     pub root_password: Option<String>,
-    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64: encrypted objects are decrypted.
+    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64, which reads encrypted objects.
     #[arg(long, value_name = "NAME:KEY", env = "MINIO_KMS_SECRET_KEY", hide_env_values = true)]
     pub kms_secret_key: Option<String>,
     #[command(flatten)]

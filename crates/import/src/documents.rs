@@ -3,8 +3,7 @@
 use liteio_store::{DocumentKind, Quota, Versioning};
 use serde_json::Value;
 
-use super::tally::Tally;
-use super::target::BucketSettings;
+use super::target::{BucketSettings, Target};
 use liteio_policy::{Kind, Policy};
 use liteio_s3::foreign;
 
@@ -17,14 +16,20 @@ pub(crate) struct Documents<'b> {
     pub versioning: Versioning,
     pub tags: &'b [u8],
     pub cors: &'b [u8],
+    pub encryption: &'b [u8],
     /// JSON of MinIO.
     pub quota: &'b [u8],
+    pub notifications: &'b [u8],
 }
 
 /// Parses and checks the documents of the bucket `name`. Invalid settings are skipped and reported.
-pub(crate) fn settings(tally: &Tally, name: &str, documents: &Documents<'_>) -> BucketSettings {
+pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -> BucketSettings {
     let left_out = |what: &str, reason: &str| {
-        tally.left_out(&format!("the {what} of {name}"), reason);
+        target.tally.left_out(&format!("the {what} of {name}"), reason);
+    };
+    let without = |what: &str, reason: &str| {
+        let line = format!("the {what} of {name} is not brought over: {reason}");
+        target.tally.note(&line);
     };
     let mut settings =
         BucketSettings { versioning: documents.versioning, ..BucketSettings::default() };
@@ -66,6 +71,24 @@ pub(crate) fn settings(tally: &Tally, name: &str, documents: &Documents<'_>) -> 
             Err(reason) => left_out("quota", &reason),
         }
     }
+    if !documents.encryption.is_empty() {
+        let ring = target.store.keys();
+        let default = foreign::default_encryption(documents.encryption);
+        let default = default.and_then(|default| {
+            default.map(|default| target.sealer.bucket_default(ring, default)).transpose()
+        });
+        match default {
+            Ok(default) => settings.encryption = default,
+            Err(reason) => without("default encryption", &reason),
+        }
+    }
+    if !documents.notifications.is_empty() {
+        let knows = |webhook: &str| target.webhooks.iter().any(|name| name == webhook);
+        match foreign::notifications(documents.notifications, &knows) {
+            Ok(notifications) => settings.notifications = notifications,
+            Err(reason) => without("notification configuration", &reason),
+        }
+    }
     settings
 }
 
@@ -86,7 +109,63 @@ fn quota(document: &[u8]) -> Result<Option<Quota>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use liteio_store::{
+        DefaultMethod, EncryptionKey, KeyRing, NamedKey, Owner, Store, StoreConfig,
+    };
+
     use super::*;
+    use crate::tally::Tally;
+
+    fn target(keys: KeyRing, webhooks: &[&str]) -> Target {
+        let store = Store::open(StoreConfig { keys: keys.into(), ..StoreConfig::memory() });
+        let store = store.expect("opens");
+        let target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
+        Target { webhooks: webhooks.iter().map(|name| (*name).to_owned()).collect(), ..target }
+    }
+
+    #[test]
+    fn a_default_encryption_is_taken_with_the_keys_that_there_are() {
+        let key = || vec![EncryptionKey::new([1; 32])];
+        let named = || vec![NamedKey { name: "reports".to_owned(), versions: key() }];
+        let document = |algorithm: &str, key: &str| {
+            format!(
+                "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+                 <SSEAlgorithm>{algorithm}</SSEAlgorithm>{key}</ApplyServerSideEncryptionByDefault>\
+                 </Rule></ServerSideEncryptionConfiguration>"
+            )
+        };
+        let of = |ring: KeyRing, algorithm: &str, key: &str| {
+            let encryption = document(algorithm, key);
+            let documents = Documents { encryption: encryption.as_bytes(), ..Default::default() };
+            let settings = settings(&target(ring, &[]), "bucket", &documents);
+            settings.encryption.map(|default| default.method)
+        };
+        let master = || KeyRing::new(key(), Vec::new());
+        assert_eq!(of(master(), "AES256", ""), Some(DefaultMethod::Master));
+        assert_eq!(of(KeyRing::default(), "AES256", ""), None);
+        let id = "<KMSMasterKeyID>arn:aws:kms:reports</KMSMasterKeyID>";
+        let found = Some(DefaultMethod::Named { key: Some("reports".to_owned()) });
+        assert_eq!(of(KeyRing::new(Vec::new(), named()), "aws:kms", id), found);
+        // A key that there is not becomes the master key, and never none.
+        assert_eq!(of(master(), "aws:kms", id), Some(DefaultMethod::Master));
+        assert_eq!(of(KeyRing::default(), "aws:kms", id), None);
+    }
+
+    #[test]
+    fn notifications_are_taken_for_webhooks_that_there_are() {
+        let document = b"<NotificationConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+            <QueueConfiguration><Id></Id><Filter><S3Key><FilterRule><Name>prefix</Name><Value>in/</Value>\
+            </FilterRule></S3Key></Filter><Event>s3:ObjectCreated:*</Event><Queue>arn:minio:sqs::T1:webhook</Queue>\
+            </QueueConfiguration></NotificationConfiguration>";
+        let documents = Documents { notifications: document, ..Default::default() };
+        let of = |webhooks| settings(&target(KeyRing::default(), webhooks), "bucket", &documents);
+        let rules = of(&["T1"]).notifications.expect("taken").rules;
+        assert_eq!((&*rules[0].target, &*rules[0].prefix), ("T1", "in/"));
+        assert_eq!(rules[0].events, ["ObjectCreated:*"]);
+        assert_eq!(of(&["T2"]).notifications, None);
+    }
 
     #[test]
     fn a_setting_that_cannot_be_taken_is_left_out() {
@@ -103,9 +182,9 @@ mod tests {
             (none(), true),
         ];
         for (documents, is_whole) in rows {
-            let tally = Tally::new(0);
-            settings(&tally, "bucket", &documents);
-            assert_eq!(tally.finish("data"), is_whole, "{documents:?}");
+            let target = target(KeyRing::default(), &[]);
+            settings(&target, "bucket", &documents);
+            assert_eq!(target.tally.finish("data"), is_whole, "{documents:?}");
         }
     }
 

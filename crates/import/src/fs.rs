@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_store::{
-    Bucket, ContentHeaders, ImportedContent, ImportedObject, ObjectLock, ObjectMetadata, Store,
-    Versioning,
+    Bucket, ContentHeaders, ImportedObject, KeyRing, ObjectLock, ObjectMetadata, Versioning,
 };
 
 use super::regular;
-use super::stage::Stager;
+use super::seal::{Destination, Shape};
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use super::walk::{Found, FoundFile, modified_ms, walk};
 use crate::cli::ImportFsArgs;
@@ -20,12 +19,12 @@ use crate::cli::ImportFsArgs;
 /// Size of one read.
 const PIECE_BYTES: usize = 256 << 10;
 
-pub(super) fn run(arguments: &ImportFsArgs) -> Result<bool, String> {
+pub(super) fn run(arguments: &ImportFsArgs, ring: KeyRing) -> Result<bool, String> {
     let root = &arguments.directory;
     if !root.is_dir() {
         return Err(format!("{} is not a directory", root.display()));
     }
-    let target = Target::open(&arguments.target, Some(root), DEFAULT_ACCESS_KEY)?;
+    let target = Target::open(&arguments.target, ring, Some(root), DEFAULT_ACCESS_KEY)?;
     target.import(|target, jobs| files(target, jobs, root, arguments.bucket.as_deref()))
 }
 
@@ -85,12 +84,13 @@ impl SourceKey for SourceFile {
         Ok(vec![SourceVersion { modified_ms, is_null, object }])
     }
 
-    fn read(&mut self, store: &Store, _index: usize) -> Result<ImportedObject, Failure> {
+    fn read(&mut self, to: Destination<'_>, _index: usize) -> Result<ImportedObject, Failure> {
         let left_out = |error: std::io::Error| Failure::LeftOut(error.to_string());
         let changed =
             || Failure::LeftOut("it changed while it was read; import it again".to_owned());
         let mut file = regular::open(&self.path).map_err(left_out)?;
-        let mut stager = Stager::new(store, self.bytes)?;
+        let mut bodies = to.object(Shape::Whole(self.bytes), None)?;
+        let mut stager = bodies.stager(self.bytes)?;
         let piece_bytes = usize::try_from(self.bytes).unwrap_or(PIECE_BYTES);
         let mut piece = vec![0; piece_bytes.clamp(1, PIECE_BYTES)];
         loop {
@@ -106,12 +106,13 @@ impl SourceKey for SourceFile {
         if stager.left() > 0 || !is_same {
             return Err(changed());
         }
-        let (bodies, md5) = stager.finish()?;
+        bodies.add(stager)?;
+        let (content, etag) = bodies.finish(None);
         let content_type = self.content_type.map(str::to_owned);
         let headers = ContentHeaders { content_type, ..ContentHeaders::default() };
         Ok(ImportedObject {
-            content: ImportedContent::Whole { bodies, md5 },
-            etag: None,
+            content,
+            etag,
             metadata: ObjectMetadata { headers, ..ObjectMetadata::default() },
             checksum: None,
             lock: ObjectLock::default(),

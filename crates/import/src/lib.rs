@@ -16,7 +16,8 @@
 //! | [`volume`] | The same drive, taken over by a server in its place |
 //! | `s3` | Any service that speaks S3, over `liteio_client::Source` |
 //! | `documents`, `metadata` | Settings of buckets and metadata of objects as other stores keep them |
-//! | `target`, `plan`, `stage`, `tally` | The data directory, and the versions that it lacks, on several threads; bodies of any length; progress and skipped objects |
+//! | `target`, `plan`, `stage`, `tally`, `failure` | The data directory, and the versions that it lacks, on several threads; bodies of any length; progress and skipped objects |
+//! | `seal` | The encryption of what was encrypted in the source |
 //! | [`prepare`] | Buckets, canned policies and seed data of a starting server, and their [settings](prepare::settings) |
 //!
 //! The crate must not know a running server. Names of buckets are resolved here without a decision, because there
@@ -34,6 +35,7 @@
 
 pub mod cli;
 mod documents;
+mod failure;
 mod fs;
 mod metadata;
 mod minio;
@@ -41,6 +43,7 @@ mod plan;
 pub mod prepare;
 mod regular;
 mod s3;
+mod seal;
 mod stage;
 mod tally;
 mod target;
@@ -48,16 +51,28 @@ pub(crate) mod walk;
 
 pub use self::minio::volume;
 
-use crate::cli::ImportCommand;
+use liteio_store::KeyRing;
 
-/// Runs an import, and prints the skipped items. `Ok(false)` if there were any.
+use crate::cli::{ImportCommand, KeyArgs};
+
+/// Runs an import, and prints the skipped items. `Ok(false)` if there were any. `keys` loads the keys
+/// of the data directory.
 ///
 /// # Errors
 /// The reason why the import ended early, in one line.
-pub fn run(command: &ImportCommand) -> Result<bool, String> {
+pub fn run(
+    command: &ImportCommand,
+    keys: impl FnOnce(&KeyArgs) -> Result<KeyRing, String>,
+) -> Result<bool, String> {
+    let target = match command {
+        ImportCommand::Fs(arguments) => &arguments.target,
+        ImportCommand::Minio(arguments) => &arguments.target,
+        ImportCommand::S3(arguments) => &arguments.target,
+    };
+    let ring = keys(&target.keys)?;
     match command {
-        ImportCommand::Fs(arguments) => fs::run(arguments),
-        ImportCommand::Minio(arguments) => minio::run(arguments),
-        ImportCommand::S3(arguments) => s3::run(arguments),
+        ImportCommand::Fs(arguments) => fs::run(arguments, ring),
+        ImportCommand::Minio(arguments) => minio::run(arguments, ring),
+        ImportCommand::S3(arguments) => s3::run(arguments, ring),
     }
 }

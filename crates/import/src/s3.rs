@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use liteio_client::{ServiceKeys, Source, SourceEntry, SourceError};
 use liteio_identity::DEFAULT_ACCESS_KEY;
-use liteio_store::{
-    Bucket, ETag, ImportedContent, ImportedObject, ObjectKey, StagedBody, Store, Versioning,
-};
+use liteio_store::{Bucket, ETag, ImportedObject, KeyRing, ObjectKey, Versioning};
 use tokio::runtime::Handle;
 
 use super::documents::{Documents, settings};
 use super::metadata;
-use super::stage::Stager;
+use super::seal::{Destination, Shape, SourceEncryption};
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use crate::cli::ImportS3Args;
 
@@ -27,7 +25,7 @@ impl From<SourceError> for Failure {
     }
 }
 
-pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
+pub(super) fn run(arguments: &ImportS3Args, ring: KeyRing) -> Result<bool, String> {
     let place = Place::parse(&arguments.url)?;
     let keys = match (&arguments.access_key, &arguments.secret_key) {
         (Some(access_key), Some(secret_key)) => Some(ServiceKeys {
@@ -42,7 +40,7 @@ pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
     let source = Source::connect(&place.endpoint, keys, region)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let target = Target::open(&arguments.target, None, DEFAULT_ACCESS_KEY)?;
+    let target = Target::open(&arguments.target, ring, None, DEFAULT_ACCESS_KEY)?;
     let reader = Reader { source, runtime: runtime.handle().clone() };
     target.import(|target, jobs| reader.buckets(target, jobs, &place))
 }
@@ -153,6 +151,7 @@ impl Reader {
             };
         let (policy, lifecycle) = (ask("policy")?, ask("lifecycle")?);
         let (object_lock, tags, cors) = (ask("object-lock")?, ask("tagging")?, ask("cors")?);
+        let encryption = ask("encryption")?;
         let documents = Documents {
             policy: &policy,
             lifecycle: &lifecycle,
@@ -164,10 +163,13 @@ impl Reader {
             },
             tags: &tags,
             cors: &cors,
+            encryption: &encryption,
             // No operation of S3 tells it.
             quota: &[],
+            // It names targets of the source.
+            notifications: &[],
         };
-        target.set(bucket, settings(&target.tally, name, &documents))
+        target.set(bucket, settings(target, name, &documents))
     }
 
     fn push(
@@ -225,15 +227,15 @@ impl SourceKey for RemoteKey {
         self.entries.iter().map(version).collect()
     }
 
-    fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+    fn read(&mut self, to: Destination<'_>, index: usize) -> Result<ImportedObject, Failure> {
         let RemoteKey { reader, bucket, entries } = self;
-        reader.runtime.block_on(object(&reader.source, store, bucket, &entries[index]))
+        reader.runtime.block_on(object(&reader.source, to, bucket, &entries[index]))
     }
 }
 
 async fn object(
     source: &Source,
-    store: &Store,
+    to: Destination<'_>,
     bucket: &str,
     entry: &SourceEntry,
 ) -> Result<ImportedObject, Failure> {
@@ -255,13 +257,18 @@ async fn object(
         metadata.tags = source.tags(bucket, key, version).await?;
         metadata.tags.sort_unstable();
     }
-    let is_whole = part_bytes.is_none();
+    let shape = if part_bytes.is_none() { Shape::Whole(entry.bytes) } else { Shape::Parts };
     let sizes = part_bytes.unwrap_or_else(|| vec![entry.bytes]);
-    let (mut bodies, mut md5): (Vec<StagedBody>, _) = (Vec::new(), [0; 16]);
+    let header = |name: &str| opened.headers.get(name).map(String::as_str);
+    let encryption = SourceEncryption::of_header(
+        header("x-amz-server-side-encryption"),
+        header("x-amz-server-side-encryption-aws-kms-key-id"),
+    );
+    let mut bodies = to.object(shape, encryption.as_ref())?;
     // Received bytes that belong to the next part.
     let mut rest = bytes::Bytes::new();
     for size in sizes {
-        let mut stager = Stager::new(store, size)?;
+        let mut stager = bodies.stager(size)?;
         while stager.left() > 0 {
             if rest.is_empty() {
                 match opened.chunk().await.map_err(unread)? {
@@ -275,18 +282,13 @@ async fn object(
         if stager.left() > 0 {
             return Err(Failure::LeftOut("it is shorter than its parts".to_owned()));
         }
-        let (more, digest) = stager.finish()?;
-        bodies.extend(more);
-        md5 = digest;
+        bodies.add(stager)?;
     }
     // Reads to the end, where the digest is verified.
     if !rest.is_empty() || opened.chunk().await.map_err(unread)?.is_some() {
         return Err(Failure::LeftOut("it is longer than its parts".to_owned()));
     }
-    let content = match is_whole {
-        true => ImportedContent::Whole { bodies, md5 },
-        false => ImportedContent::Parts(bodies),
-    };
+    let (content, etag) = bodies.finish(etag);
     Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
 }
 

@@ -2,13 +2,25 @@
 
 use liteio_store::StoreError;
 use liteio_store::limits::PART_BYTES_MAX;
-use liteio_store::{BodyHasher, BodyOptions, BodyWriter, StagedBody, Store};
+use liteio_store::{
+    BodyHasher, BodyOptions, BodyWriter, Encryption, PartsSealing, StagedBody, Store,
+};
+
+/// The encryption of the bodies of one object.
+pub(crate) enum Sealing {
+    None,
+    /// Of the only body.
+    One(Encryption),
+    Parts(PartsSealing),
+}
 
 /// Stages the bytes of an object of known length. An object that is too long for one body is split
 /// into several, as parts.
 #[derive(Debug)]
 pub(crate) struct Stager<'s> {
     store: &'s Store,
+    /// The encryption of the parts, if there may be several.
+    parts: Option<PartsSealing>,
     /// Bytes that are still expected.
     left: u64,
     /// Length of every body but the last.
@@ -21,22 +33,32 @@ pub(crate) struct Stager<'s> {
 
 impl<'s> Stager<'s> {
     /// # Errors
-    /// The errors of [`Store::begin_body`].
-    pub(crate) fn new(store: &'s Store, bytes: u64) -> Result<Stager<'s>, StoreError> {
-        Self::with_bodies_of(store, bytes, PART_BYTES_MAX)
+    /// The errors of [`Store::begin_body`] and [`Store::seal_object`].
+    pub(crate) fn new(
+        store: &'s Store,
+        bytes: u64,
+        sealing: &Sealing,
+    ) -> Result<Stager<'s>, StoreError> {
+        Self::with_bodies_of(store, bytes, sealing, PART_BYTES_MAX)
     }
 
     fn with_bodies_of(
         store: &'s Store,
         bytes: u64,
+        sealing: &Sealing,
         body_bytes_max: u64,
     ) -> Result<Stager<'s>, StoreError> {
         let bodies = bytes.div_ceil(body_bytes_max).max(1);
         // Equal lengths, so that no body is short enough to be inline.
         let body_bytes = bytes.div_ceil(bodies);
         let whole = (bodies > 1).then(|| BodyHasher::new(&[]));
-        let body = begin(store, body_bytes)?;
-        Ok(Stager { store, left: bytes, body_bytes, body, done: Vec::new(), whole })
+        let (one, parts) = match sealing {
+            Sealing::None => (None, None),
+            Sealing::One(encryption) => (Some(store.seal_object(encryption)?), None),
+            Sealing::Parts(parts) => (None, Some(parts.clone())),
+        };
+        let body = begin(store, body_bytes, one, parts.as_ref())?;
+        Ok(Stager { store, parts, left: bytes, body_bytes, body, done: Vec::new(), whole })
     }
 
     /// Adds bytes. `Ok(false)` if they exceed the announced length.
@@ -54,7 +76,8 @@ impl<'s> Stager<'s> {
         while !bytes.is_empty() {
             let room = self.body_bytes - self.body.bytes();
             if room == 0 {
-                let full = std::mem::replace(&mut self.body, begin(self.store, self.body_bytes)?);
+                let next = begin(self.store, self.body_bytes, None, self.parts.as_ref())?;
+                let full = std::mem::replace(&mut self.body, next);
                 self.done.push(full.finish()?);
                 continue;
             }
@@ -86,8 +109,19 @@ impl<'s> Stager<'s> {
     }
 }
 
-fn begin(store: &Store, bytes: u64) -> Result<BodyWriter, StoreError> {
-    store.begin_body(BodyOptions { expected_bytes: Some(bytes), ..BodyOptions::default() })
+/// Begins a body that is encrypted by `one`, as one of `parts`, or not.
+fn begin(
+    store: &Store,
+    bytes: u64,
+    one: Option<liteio_store::Sealing>,
+    parts: Option<&PartsSealing>,
+) -> Result<BodyWriter, StoreError> {
+    let sealing = match (one, parts) {
+        (Some(one), _) => Some(one),
+        (None, parts) => parts.map(|parts| store.seal_imported_part(parts)).transpose()?,
+    };
+    let expected_bytes = Some(bytes);
+    store.begin_body(BodyOptions { expected_bytes, sealing, ..BodyOptions::default() })
 }
 
 #[cfg(test)]
@@ -102,7 +136,8 @@ mod tests {
         let bytes: Vec<u8> = (0..100_000_u32).map(|number| (number % 251) as u8).collect();
         let staged = |body_bytes_max| {
             let mut stager =
-                Stager::with_bodies_of(&store, 100_000, body_bytes_max).expect("begins");
+                Stager::with_bodies_of(&store, 100_000, &Sealing::None, body_bytes_max)
+                    .expect("begins");
             for piece in bytes.chunks(7_001) {
                 assert!(stager.write(piece).expect("written"));
             }

@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
-    Bucket, BucketName, DefaultEncryption, DefaultMethod, DefaultRetention, DocumentKind,
-    ImportedObject, ImportedVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock,
-    Owner, Pending, Quota, Store, StoreConfig, StoreError, VersionId, Versioning,
+    Bucket, BucketName, Cause, DefaultEncryption, DefaultRetention, DocumentKind, ImportedObject,
+    ImportedVersion, KeyRing, Lifecycle, ListBuckets, NewBucket, Notifications, ObjectKey,
+    ObjectLock, Owner, Pending, Quota, Store, StoreConfig, StoreError, VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
+pub(crate) use super::failure::Failure;
 use super::plan::{Plan, missing};
 pub(crate) use super::plan::{SourceObject, SourceVersion};
+use super::seal::{Destination, Sealer};
 use super::tally::Tally;
 use crate::cli::ImportTargetArgs;
 use liteio_identity::canonical_id_of_key;
@@ -42,9 +44,10 @@ pub(crate) struct Target {
     name: String,
     /// The data directory belongs to a volume of MinIO whose place a server takes.
     is_of_volume: bool,
-    /// The buckets of such a volume that encrypt new objects from the end of the take-over on; `None`
-    /// without a key.
-    encrypting: Option<Mutex<Vec<Arc<Bucket>>>>,
+    /// Chooses the encryption of versions.
+    pub(crate) sealer: Sealer,
+    /// Names of the webhooks that the server will have.
+    pub(crate) webhooks: Vec<String>,
     /// Set if the caller no longer waits.
     given_up: Arc<AtomicBool>,
 }
@@ -57,30 +60,9 @@ pub(crate) struct BucketSettings {
     pub object_lock: Option<Option<DefaultRetention>>,
     pub lifecycle: Option<Lifecycle>,
     pub quota: Option<Quota>,
+    pub encryption: Option<DefaultEncryption>,
+    pub notifications: Option<Notifications>,
     pub documents: Vec<(DocumentKind, Vec<u8>)>,
-}
-
-/// A failure of an import.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// An item cannot be read or imported, and is skipped for this reason.
-    #[error("{0}")]
-    LeftOut(String),
-    /// An item could not be read now: the newer versions of its key must wait for it.
-    #[error("{0}")]
-    Unread(String),
-    /// The source as a whole failed.
-    #[error("{0}")]
-    Source(String),
-    /// The target failed.
-    #[error("{0}")]
-    Target(#[from] StoreError),
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        Failure::Source(error.to_string())
-    }
 }
 
 /// A key in the source.
@@ -96,7 +78,7 @@ pub(crate) trait SourceKey: Send {
     /// # Errors
     /// [`Failure::LeftOut`] if it is damaged or cannot be imported, [`Failure::Unread`] if it could
     /// not be read.
-    fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure>;
+    fn read(&mut self, to: Destination<'_>, index: usize) -> Result<ImportedObject, Failure>;
 }
 
 /// A key to import.
@@ -114,6 +96,7 @@ impl Target {
     /// The reason why the directory cannot be opened, in one line.
     pub(crate) fn open(
         arguments: &ImportTargetArgs,
+        ring: KeyRing,
         source: Option<&Path>,
         root: &str,
     ) -> Result<Target, String> {
@@ -126,7 +109,7 @@ impl Target {
                 source.display()
             ));
         }
-        let store = open_store(path)?;
+        let store = open_store(path, ring)?;
         let of_key =
             |key: &str| Owner { id: canonical_id_of_key(key), display_name: key.to_owned() };
         let owner = match &arguments.owner {
@@ -135,7 +118,8 @@ impl Target {
         };
         let tally = Tally::new(store.now_ms());
         let target = Target::of(store, tally, owner, path);
-        Ok(Target { overwrites: arguments.overwrite, ..target })
+        let sealer = Sealer::new(arguments.decrypt);
+        Ok(Target { overwrites: arguments.overwrite, sealer, ..target })
     }
 
     /// The directory for the data of a volume of MinIO with so many keys. All its buckets belong to `owner`.
@@ -146,17 +130,17 @@ impl Target {
         path: &Path,
         owner: Owner,
         keys: u64,
-        encrypts: bool,
+        ring: KeyRing,
+        webhooks: Vec<String>,
         given_up: Arc<AtomicBool>,
     ) -> Result<Target, String> {
-        let store = open_store(path)?;
+        let store = open_store(path, ring)?;
         let tally = Tally::logging(store.now_ms(), keys);
         let target = Target::of(store, tally, owner, path);
-        let encrypting = encrypts.then(Mutex::default);
-        Ok(Target { is_of_volume: true, encrypting, given_up, ..target })
+        Ok(Target { is_of_volume: true, webhooks, given_up, ..target })
     }
 
-    fn of(store: Store, tally: Tally, owner: Owner, path: &Path) -> Target {
+    pub(crate) fn of(store: Store, tally: Tally, owner: Owner, path: &Path) -> Target {
         if let Some(end) = store.log_end() {
             tally.note(end);
         }
@@ -168,30 +152,10 @@ impl Target {
             overwrites: false,
             name,
             is_of_volume: false,
-            encrypting: None,
+            sealer: Sealer::default(),
+            webhooks: Vec::new(),
             given_up: Arc::default(),
         }
-    }
-
-    /// Makes SSE-S3 the default of a bucket once its objects are imported, which are not encrypted.
-    /// False if that is not possible.
-    pub(crate) fn encrypt_later(&self, bucket: &Arc<Bucket>) -> bool {
-        let Some(encrypting) = &self.encrypting else { return false };
-        encrypting.lock().push(Arc::clone(bucket));
-        true
-    }
-
-    /// Sets the default encryption of all buckets that wait for it.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub(crate) fn encrypt(&self) -> Result<(), StoreError> {
-        let waiting = self.encrypting.as_ref().map(|it| std::mem::take(&mut *it.lock()));
-        for bucket in waiting.unwrap_or_default() {
-            let default = DefaultEncryption { method: DefaultMethod::Master, bucket_key: false };
-            self.store.set_default_encryption(&bucket, Some(default), None).wait()?;
-        }
-        Ok(())
     }
 
     /// True if a server takes the place of the MinIO.
@@ -256,6 +220,7 @@ impl Target {
     /// The reason in `result`, in one line.
     pub(crate) fn finish(self, result: Result<(), Failure>) -> Result<bool, String> {
         self.store.close();
+        self.sealer.notes().iter().for_each(|note| self.tally.note(note));
         let is_whole = self.tally.finish(&self.name);
         match result {
             Ok(()) => Ok(is_whole),
@@ -266,7 +231,7 @@ impl Target {
     /// Finds the bucket, or creates it.
     ///
     /// # Errors
-    /// [`Failure::LeftOut`] if the name is invalid, or the bucket cannot take imports.
+    /// [`Failure::LeftOut`] if the name is invalid.
     pub(crate) fn bucket(&self, name: &str) -> Result<Arc<Bucket>, Failure> {
         let name = BucketName::new(name).map_err(|error| Failure::LeftOut(error.to_string()))?;
         let bucket = match self.store.bucket(&name) {
@@ -281,14 +246,7 @@ impl Target {
             }
             bucket => bucket?,
         };
-        match bucket.settings.default_encryption {
-            // Set at the end of a take-over that was killed then.
-            _ if self.is_of_volume => Ok(bucket),
-            None => Ok(bucket),
-            Some(_) => Err(Failure::LeftOut(format!(
-                "the bucket {name} of the data directory encrypts new objects, and imported ones are not encrypted"
-            ))),
-        }
+        Ok(bucket)
     }
 
     /// Applies the settings that `bucket` does not have yet.
@@ -300,7 +258,8 @@ impl Target {
         bucket: &Arc<Bucket>,
         settings: BucketSettings,
     ) -> Result<Arc<Bucket>, Failure> {
-        let BucketSettings { versioning, object_lock, lifecycle, quota, documents } = settings;
+        let BucketSettings { versioning, object_lock, lifecycle, quota, .. } = settings;
+        let BucketSettings { encryption, notifications, documents, .. } = settings;
         let kept = |what: &str| {
             let name = &bucket.name;
             self.tally
@@ -329,6 +288,21 @@ impl Target {
         match (bucket.settings.quota, quota) {
             (None, Some(quota)) => self.store.set_quota(bucket, Some(quota)).wait()?,
             (Some(own), Some(quota)) if own != quota => kept("quota"),
+            _ => {}
+        }
+        match (&bucket.settings.default_encryption, encryption) {
+            (None, Some(default)) => {
+                self.store.set_default_encryption(bucket, Some(default), None).wait()?;
+            }
+            (Some(own), Some(default)) if *own != default => kept("default encryption"),
+            _ => {}
+        }
+        match (&bucket.settings.notifications, notifications) {
+            (None, Some(new)) => {
+                self.store.set_notifications(bucket, Some(new), Cause::Unknown).wait()?;
+            }
+            // Rules without an id get a new one each time.
+            (Some(own), Some(new)) if own.rules.len() != new.rules.len() => kept("notifications"),
             _ => {}
         }
         for (kind, document) in documents {
@@ -463,7 +437,8 @@ impl Target {
         if version.object.is_none() {
             return Ok(None);
         }
-        let object = source.read(&self.store, index)?;
+        let to = Destination { store: &self.store, bucket, sealer: &self.sealer };
+        let object = source.read(to, index)?;
         if object.lock != ObjectLock::default() && !bucket.object_lock {
             let reason = "it is locked, and the bucket of the data directory has no object lock";
             return Err(Failure::LeftOut(reason.to_owned()));
@@ -478,8 +453,9 @@ pub(crate) fn is_bucket_name(name: &str) -> bool {
 }
 
 /// Opens a data directory for an import.
-fn open_store(path: &Path) -> Result<Store, String> {
+fn open_store(path: &Path, ring: KeyRing) -> Result<Store, String> {
     let config = StoreConfig {
+        keys: Arc::new(ring),
         scrub_interval: None,
         // Imported objects are old; lifecycle rules must not expire them before the server is
         // started.
@@ -573,10 +549,10 @@ fn described(name: &str, version: &SourceVersion) -> String {
 
 #[cfg(test)]
 mod tests {
-    use liteio_store::{ImportedContent, ObjectMetadata};
+    use liteio_store::ObjectMetadata;
 
     use super::*;
-    use crate::stage::Stager;
+    use crate::seal::Shape;
 
     /// A key with one version per content, or the failure to read it.
     struct Versions(Vec<Result<&'static [u8], Failure>>);
@@ -591,23 +567,25 @@ mod tests {
             Ok((1..).zip(&self.0).map(version).collect())
         }
 
-        fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+        fn read(&mut self, to: Destination<'_>, index: usize) -> Result<ImportedObject, Failure> {
             let content = match &self.0[index] {
                 Ok(content) => content,
                 Err(Failure::Unread(reason)) => return Err(Failure::Unread(reason.clone())),
                 Err(failure) => return Err(Failure::LeftOut(failure.to_string())),
             };
-            let mut stager = Stager::new(store, content.len() as u64)?;
+            let bytes = content.len() as u64;
+            let mut bodies = to.object(Shape::Whole(bytes), None)?;
+            let mut stager = bodies.stager(bytes)?;
             stager.write(content)?;
-            let (bodies, md5) = stager.finish()?;
-            let content = ImportedContent::Whole { bodies, md5 };
+            bodies.add(stager)?;
+            let (content, etag) = bodies.finish(None);
             let legal_hold = match index {
                 9 => liteio_store::LegalHold::On,
                 _ => liteio_store::LegalHold::Never,
             };
             let lock = ObjectLock { legal_hold, ..ObjectLock::default() };
             let metadata = ObjectMetadata::default();
-            Ok(ImportedObject { content, etag: None, metadata, checksum: None, lock })
+            Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
         }
     }
 

@@ -68,7 +68,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             Err(reason) => fail(FAILED, &reason),
         },
         Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
-        Ok(Command::Import(command)) => look_at_files(|| import::run(&command)),
+        Ok(Command::Import(command)) => look_at_files(|| {
+            import::run(&command, |arguments| {
+                keys::open(&resolve_keys(arguments).map_err(|error| error.to_string())?)
+            })
+        }),
         Ok(Command::Backup(command)) => use_backup(|| backup::run(&command.command())),
         Ok(Command::Restore(arguments)) => use_backup(|| match &arguments.to {
             Some(to) => give_back::run(&arguments, to),

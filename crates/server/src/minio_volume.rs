@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::config::Webhook;
 use crate::config::{Config, Profile, Storage};
 use crate::keys;
 use liteio_access::offload::Offload;
-use liteio_import::volume::{Settings, Volume};
+use liteio_import::volume::{FormerWebhook, Settings, Volume};
 
 /// The volume of a former MinIO that these settings name, if there is one.
 pub(crate) fn find(config: &Config) -> Option<Volume> {
@@ -27,13 +28,28 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     let given_up: Arc<AtomicBool> = Arc::default();
     let _given_up = GiveUp(Arc::clone(&given_up));
     let (identity, take_over, opened) = (config.identity(), config.take_over, volume.clone());
+    let configured: Vec<String> =
+        config.events.all_webhooks()?.into_iter().map(|webhook| webhook.name).collect();
+    let webhooks = configured.clone();
     let taken_over = Offload::default()
         .run(move || {
-            let settings = Settings { identity: &identity, keys: &keys, take_over, given_up };
+            let settings = Settings {
+                identity: &identity,
+                keys: &keys,
+                take_over,
+                webhooks,
+                check_webhook: |former| webhook(former).map(drop),
+                given_up,
+            };
             opened.open(&settings)
         })
         .await;
     taken_over.map_err(|error| error.to_string())??;
+    for former in volume.webhooks()? {
+        if !configured.contains(&former.name) {
+            config.events.webhooks.push(webhook(&former)?);
+        }
+    }
     if config.preparation.directories_are_buckets {
         config.preparation.buckets.extend(volume.new_directories());
     }
@@ -41,6 +57,12 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
         *path = volume.data_dir();
     }
     Ok(())
+}
+
+/// The webhook of a former MinIO, as a target of events.
+fn webhook(former: &FormerWebhook) -> Result<Webhook, String> {
+    let FormerWebhook { name, url, token } = former;
+    Webhook::with_token(name, url, token.clone()).map_err(|error| error.to_string())
 }
 
 /// Ends a take-over if the start is interrupted by a signal.

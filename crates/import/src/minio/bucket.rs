@@ -27,15 +27,13 @@ pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucke
     if is_there.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return target.bucket(name);
     }
-    let mut encryption = Vec::new();
     let settings = read_small(&directory, SETTINGS_BYTES_MAX).and_then(|bytes| {
-        let (documents, others, default) = parse(&bytes)?;
-        encryption.extend_from_slice(default);
+        let (documents, others) = parse(&bytes)?;
         for other in others {
             let line = format!("the {other} of {name} is not brought over: set it up anew");
             target.tally.note(&line);
         }
-        Ok(settings(&target.tally, name, &documents))
+        Ok(settings(target, name, &documents))
     });
     // Without the versioning and object lock settings, the versions could not be imported
     // faithfully, so the bucket is skipped.
@@ -44,25 +42,17 @@ pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucke
             "its settings cannot be read, so nothing of it is imported: {error}"
         ))
     })?;
-    let bucket = target.set(&target.bucket(name)?, settings)?;
-    let is_sse_s3 = String::from_utf8_lossy(&encryption).contains(">AES256</SSEAlgorithm>");
-    if !(encryption.is_empty() || is_sse_s3 && target.encrypt_later(&bucket)) {
-        let line = format!("the default encryption of {name} is not brought over: set it up anew");
-        target.tally.note(&line);
-    }
-    Ok(bucket)
+    target.set(&target.bucket(name)?, settings)
 }
 
-/// Parses the documents of a bucket, the names of settings that are not imported, and the default
-/// encryption.
-fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>, &[u8]), Failed> {
+/// Parses the documents of a bucket, and the names of settings that are not imported.
+fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
     let Some((&[1, 0, 1, 0], map)) = bytes.split_first_chunk() else {
         return Err(Failed::new("their format is not known"));
     };
     let mut reader = Reader::new(map);
     let mut documents = Documents::default();
     let mut others = Vec::new();
-    let mut encryption: &[u8] = &[];
     for _ in 0..reader.map()? {
         let mut other = |name: &'static str, bytes: &[u8]| {
             if !bytes.is_empty() {
@@ -76,14 +66,14 @@ fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>, &[u8]), Fail
             "VersioningConfigXML" => documents.versioning = versioning(reader.bytes()?),
             "TaggingConfigXML" => documents.tags = reader.bytes()?,
             "CorsConfigXML" => documents.cors = reader.bytes()?,
-            "NotificationConfigXML" => other("notifications", reader.bytes()?),
-            "EncryptionConfigXML" => encryption = reader.bytes()?,
+            "NotificationConfigXML" => documents.notifications = reader.bytes()?,
+            "EncryptionConfigXML" => documents.encryption = reader.bytes()?,
             "QuotaConfigJSON" => documents.quota = reader.bytes()?,
             "ReplicationConfigXML" => other("replication", reader.bytes()?),
             _ => reader.skip()?,
         }
     }
-    Ok((documents, others, encryption))
+    Ok((documents, others))
 }
 
 /// Parses the versioning state; the document may contain MinIO's own elements.

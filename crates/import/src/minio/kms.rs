@@ -3,9 +3,6 @@
 //! A data key that the KMS has sealed is `ciphertext | tag (16) | iv (16) | nonce (12)`: AES-256-GCM below
 //! HMAC-SHA-256(key, iv). Its associated data is a JSON object with one member, which names the place of the data key.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
 use liteio_client::sealed;
@@ -25,8 +22,6 @@ pub(crate) struct Secrets {
     pub(crate) root: Option<(String, String)>,
     /// Keys of the KMS: the newest, and older ones.
     pub(crate) kms: Vec<[u8; 32]>,
-    /// Number of encrypted versions that were opened.
-    pub(crate) opened: Arc<AtomicU64>,
 }
 
 // Written by hand so that no key is ever printed.
@@ -58,14 +53,6 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Secrets {
-    /// The line about objects that are not encrypted any more.
-    pub(super) fn note(&self) -> Option<String> {
-        let opened = self.opened.load(Ordering::Relaxed);
-        (opened > 0).then(|| {
-            format!("{opened} versions that MinIO had encrypted are stored without encryption")
-        })
-    }
-
     /// A document of the settings at `path` (`config/iam/…`), which is plain, or encrypted by the root credentials or by
     /// the KMS. `None` if no key opens it.
     pub(super) fn settings(&self, path: &str, stored: &[u8]) -> Option<Vec<u8>> {

@@ -17,6 +17,7 @@ mod msgpack;
 mod object;
 mod s2;
 mod sse;
+mod targets;
 pub mod volume;
 mod walk;
 mod xl_meta;
@@ -82,21 +83,28 @@ impl From<Failed> for Failure {
     }
 }
 
-pub(super) fn run(arguments: &ImportMinioArgs) -> Result<bool, String> {
+pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, String> {
     let root = &arguments.directory;
     drive::check(root)?;
     let secrets = secrets_of(arguments)?;
     let owner = arguments.root_user.as_deref().filter(|_| secrets.root.is_some());
-    let target = Target::open(&arguments.target, Some(root), owner.unwrap_or(DEFAULT_ACCESS_KEY))?;
+    let owner = owner.unwrap_or(DEFAULT_ACCESS_KEY);
+    let target = Target::open(&arguments.target, ring.clone(), Some(root), owner)?;
     let imported = target.run(|target, jobs| walk::buckets(target, jobs, root, &secrets));
-    if let Some(note) = secrets.note() {
-        target.tally.note(&note);
+    let targets = targets::read(root, &secrets);
+    targets.notes.iter().for_each(|note| target.tally.note(note));
+    // Without its URL, which may be a secret.
+    for targets::FormerWebhook { name, .. } in &targets.webhooks {
+        target.tally.note(&format!(
+            "the webhook {name} of MinIO's events is not brought over: start the server with --webhook {name}=URL, and \
+             set the notifications of buckets"
+        ));
     }
     let result = imported.and_then(|()| match secrets.root.clone() {
         Some((access_key, secret_key)) => {
             // The account is that of the owner of the buckets.
             let identity = CredentialsSource::Pair { access_key, secret_key };
-            let (identity, ring) = (IdentitySettings::new(identity), KeyRing::default());
+            let identity = IdentitySettings::new(identity);
             bring_users(&target, root, &secrets, &identity, &ring).map_err(Failure::Source)
         }
         None => Ok(()),

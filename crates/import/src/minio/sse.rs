@@ -8,8 +8,6 @@
 //! `version, cipher, length - 1 (2), nonce (12)`. The first bit of the nonce marks the last package, and its last four
 //! bytes are combined with the number of the package, so packages cannot be removed, reordered or cut off.
 
-use std::sync::atomic::Ordering;
-
 use aws_lc_rs::aead::{
     AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey,
 };
@@ -19,6 +17,7 @@ use serde_json::{Map, Value};
 use super::Failed;
 use super::kms::Secrets;
 use super::xl_meta::Object;
+use crate::seal::SourceEncryption;
 
 const VERSION: u8 = 0x20;
 const HEAD_BYTES: usize = 16;
@@ -41,6 +40,21 @@ pub(super) struct ObjectSecret {
 /// True if the object is encrypted.
 pub(super) fn is_encrypted(object: &Object) -> bool {
     object.system.keys().any(|name| name.starts_with(ABOUT))
+}
+
+/// The encryption of an object that [`open`] opens.
+pub(super) fn encryption(object: &Object) -> SourceEncryption {
+    let text = |name: &str| {
+        let found = object.system.get(&format!("{ABOUT}{name}"));
+        found.and_then(|value| std::str::from_utf8(value).ok()).map(str::to_owned)
+    };
+    match text("kms-sealed-key") {
+        Some(_) => {
+            let key = text("s3-kms-key-id");
+            SourceEncryption::Named { key, context: text("context") }
+        }
+        None => SourceEncryption::Master,
+    }
 }
 
 /// Length of the plain bytes of so many stored ones; `None` if there is none.
@@ -70,11 +84,13 @@ pub(super) fn open(
     let bytes =
         |name: &str| text(name).and_then(|value| base64_simd::STANDARD.decode_to_vec(value).ok());
     let other = "it is encrypted: start MinIO on it and import with `liteio import s3 URL`";
+    let of_client = "it is encrypted with a key of its client (SSE-C), so only the client can read it: let the client copy it";
     let by_kms = "it is encrypted, and no key of MINIO_KMS_SECRET_KEY opens it: start MinIO on it and import with \
                   `liteio import s3 URL`";
     let (domain, sealed) = match (bytes("s3-sealed-key"), bytes("kms-sealed-key")) {
         (Some(sealed), _) => ("SSE-S3", sealed),
         (None, Some(sealed)) => ("SSE-KMS", sealed),
+        (None, None) if bytes("sealed-key").is_some() => return Err(Failed::new(of_client)),
         (None, None) => return Err(Failed::new(other)),
     };
     // MinIO cleans the path, which a key that ends with a slash changes.
@@ -94,7 +110,6 @@ pub(super) fn open(
         <[u8; 32]>::try_from(opened).ok()
     })();
     let key = opened.ok_or_else(|| Failed::new(by_kms))?;
-    secrets.opened.fetch_add(1, Ordering::Relaxed);
     Ok(ObjectSecret { key, is_parted: object.system.contains_key(PARTED) })
 }
 

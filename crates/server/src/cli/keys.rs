@@ -1,35 +1,10 @@
 //! The arguments about encryption keys.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// The raw encryption key settings.
-#[derive(Args, Clone, Default)]
-pub(crate) struct KeyArgs {
-    /// File with the master key of SSE-S3, created by `liteio key new`.
-    #[arg(long, value_name = "FILE", env = "LITEIO_MASTER_KEY_FILE")]
-    pub(crate) master_key_file: Option<PathBuf>,
-    /// Master key of SSE-S3, 32 bytes in base64, followed by former keys, separated by commas.
-    /// Prefer the variable: arguments are visible in the process list.
-    #[arg(long, value_name = "KEY", env = "LITEIO_MASTER_KEY", hide_env_values = true)]
-    pub(crate) master_key: Option<String>,
-    /// TOML file with the named keys of SSE-KMS, created by `liteio key new --name`.
-    #[arg(long, value_name = "FILE", env = "LITEIO_KMS_KEY_FILE")]
-    pub(crate) kms_key_file: Option<PathBuf>,
-}
-
-// Written by hand so that the key material never appears in a log.
-impl fmt::Debug for KeyArgs {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("KeyArgs")
-            .field("master_key_file", &self.master_key_file)
-            .field("kms_key_file", &self.kms_key_file)
-            .finish_non_exhaustive()
-    }
-}
+pub(crate) use liteio_import::cli::KeyArgs;
 
 /// The subcommand of `liteio key`.
 #[derive(Clone, Debug, Subcommand)]

@@ -8,6 +8,7 @@ mod credentials;
 pub(crate) mod environment;
 mod metrics;
 mod network;
+mod notify_webhooks;
 mod otlp;
 mod profile;
 mod replication;
@@ -477,6 +478,7 @@ impl Config {
         let cluster = cluster::resolve(&arguments.cluster)?;
         config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
         config.audit.webhooks.extend(audit::of_minio(variables)?);
+        config.events.webhooks.extend(notify_webhooks::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         backup::check_standby(&config)?;

@@ -439,6 +439,94 @@ fn everything_of_a_server_comes_over() {
     assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
+#[test]
+fn what_is_encrypted_stays_encrypted() {
+    let directory = directory();
+    for key in ["source", "own"] {
+        let made = liteio(&directory).args(["key", "new", &format!("{key}.key")]).output();
+        assert!(made.expect("it runs").status.success());
+    }
+    let named = ["key", "new", "own.toml", "--name", "reports"];
+    assert!(liteio(&directory).args(named).output().expect("it runs").status.success());
+    let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0", "--master-key-file"];
+    let keys = ["source.key", "--kms-key-file", "own.toml"];
+    let server = Running::start_with(&directory, &[&arguments[..], &keys].concat(), &[]);
+    let address = server.endpoint().strip_prefix("http://").expect("a URL").parse();
+    let address = address.expect("an address");
+    assert_eq!(ask(&server, "PUT", "/sealed", b"").status, 200);
+    assert_eq!(ask(&server, "PUT", "/sealed/plain", b"plain").status, 200);
+    let large = [7; 100_000];
+    let put = |key: &str, body: &[u8], headers: &[(&str, &str)]| {
+        let target = format!("/sealed/{key}");
+        let request = Request::new("PUT", &target).body(body);
+        let request = headers.iter().fold(request, |it, (name, value)| it.header(name, value));
+        assert_eq!(send(address, &request.sign(KEYS).bytes()).status, 200, "{key}");
+    };
+    let method = "x-amz-server-side-encryption";
+    let key_id = "x-amz-server-side-encryption-aws-kms-key-id";
+    put("small", b"small", &[(method, "AES256")]);
+    put("large", &large, &[(method, "AES256")]);
+    put("named", b"named", &[(method, "aws:kms"), (key_id, "reports")]);
+    let from = |more: &[&str]| {
+        let mut command = liteio(&directory);
+        command.args(["import", "s3", server.endpoint(), "--access-key", "liteio"]);
+        command.args(["--secret-key", "liteio123"]).args(more).output().expect("it runs")
+    };
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+
+    // Without a key nothing is stored in plain, unless that is wanted.
+    let refused = from(&["--data-dir", "refused"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("--master-key-file"), "{}", stderr(&refused));
+    let plain = from(&["--data-dir", "plain", "--decrypt"]);
+    assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
+    assert!(text(&plain).contains("3 versions that are encrypted"), "{}", text(&plain));
+
+    // A key of SSE-KMS that is missing becomes the master key, which is told once.
+    let master = from(&["--data-dir", "master", "--master-key-file", "own.key"]);
+    assert_eq!(master.status.code(), Some(0), "{}", stderr(&master));
+    assert_eq!(text(&master).matches("the key \"reports\"").count(), 1, "{}", text(&master));
+    let arguments =
+        ["--data-dir", "master", "--address", "127.0.0.1:0", "--master-key-file", "own.key"];
+    let copy = Running::start_with(&directory, &arguments, &[]);
+    for (key, body, expected) in [
+        ("plain", &b"plain"[..], None),
+        ("small", b"small", Some("AES256")),
+        ("large", &large, Some("AES256")),
+        ("named", b"named", Some("AES256")),
+    ] {
+        let got = ask(&copy, "GET", &format!("/sealed/{key}"), b"");
+        assert_eq!((got.status, got.header(method), &*got.body), (200, expected, body), "{key}");
+        let original = ask(&server, "HEAD", &format!("/sealed/{key}"), b"");
+        assert_eq!(got.header("etag"), original.header("etag"), "{key}");
+    }
+    copy.signal("TERM");
+    let verify = ["verify", "--data-dir", "master", "--master-key-file", "own.key"];
+    let verified = liteio(&directory).args(verify).output().expect("it runs");
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified));
+    let bytes = |directory: &Path| {
+        fn all(path: &Path) -> Vec<u8> {
+            let entries = fs::read_dir(path).expect("readable").map(|it| it.expect("one").path());
+            entries
+                .flat_map(|it| if it.is_dir() { all(&it) } else { fs::read(&it).expect("read") })
+                .collect()
+        }
+        all(directory)
+    };
+    let has = |name: &str, body: &[u8]| {
+        bytes(&directory.path().join(name)).windows(body.len()).any(|window| window == body)
+    };
+    assert!(has("plain", &large[..64]) && !has("master", &large[..64]));
+
+    let both = ["--data-dir", "both", "--master-key-file", "own.key", "--kms-key-file", "own.toml"];
+    assert_eq!(from(&both).status.code(), Some(0));
+    let arguments = [&both[..], &["--address", "127.0.0.1:0"]].concat();
+    let copy = Running::start_with(&directory, &arguments, &[]);
+    let named = ask(&copy, "GET", "/sealed/named", b"");
+    assert_eq!((named.header(method), named.header(key_id)), (Some("aws:kms"), Some("reports")));
+    assert_eq!(named.body, b"named");
+}
+
 /// A service whose listing has no end must not be listed without one, and an import of the part that
 /// came must not look complete.
 #[test]

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, empty};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use liteio_store::{ETag, ImportedContent, ImportedObject, Store};
+use liteio_store::{ETag, ImportedObject};
 
 use super::Failed;
 use super::bitrot::read_verified;
@@ -15,7 +15,7 @@ use super::s2::Unpacker;
 use super::sse::{self, ObjectSecret, Opener};
 use super::walk::read_metadata;
 use super::xl_meta::{Object, Version, XlMeta, uuid};
-use crate::stage::Stager;
+use crate::seal::{Destination, Shape};
 use crate::target::{Failure, SourceKey, SourceObject, SourceVersion};
 use crate::{metadata, regular};
 
@@ -154,18 +154,26 @@ impl SourceKey for StoredKey {
         Ok(described.collect())
     }
 
-    fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+    fn read(&mut self, to: Destination<'_>, index: usize) -> Result<ImportedObject, Failure> {
         let version = &self.versions[index];
         let object = readable(version)?;
         let (metadata, lock) = metadata::of_headers(&object.user).map_err(Failed::Proven)?;
-        let (mut bodies, mut md5s) = (Vec::new(), Vec::new());
         let secret = self.secret(object)?;
+        let encryption = secret.is_some().then(|| sse::encryption(object));
+        let tag = etag(object);
+        let is_multipart =
+            object.part_bytes.len() > 1 || matches!(tag, Some(ETag::Multipart { .. }));
+        let shape = match is_multipart {
+            true => Shape::Parts,
+            false => Shape::Whole(plain_bytes(object)),
+        };
+        let mut bodies = to.object(shape, encryption.as_ref())?;
         for (part, bytes) in self.parts(version)?.into_iter().zip(plain_sizes(object)?) {
             let mut plain = Plain {
                 opener: secret.as_ref().map(|secret| secret.part(part.number)),
                 unpacker: is_compressed(object).then(Unpacker::default),
             };
-            let mut stager = Stager::new(store, bytes)?;
+            let mut stager = bodies.stager(bytes)?;
             let too_long = || Failed::new("it has more bytes than its metadata say");
             let mut write = |bytes: &[u8]| match stager.write(bytes)? {
                 true => Ok(()),
@@ -176,22 +184,14 @@ impl SourceKey for StoredKey {
             if stager.left() > 0 {
                 return Err(Failed::new("it is cut off").into());
             }
-            let (more, md5) = stager.finish()?;
-            bodies.extend(more);
-            md5s.push(md5);
+            bodies.add(stager)?;
         }
-        let tag = etag(object);
         // Encrypted bytes are bound to their positions, and the tags of SSE-KMS are no MD5s.
         if secret.is_none() {
-            compare(tag, &md5s)?;
+            compare(tag, bodies.md5s())?;
         }
-        let is_multipart =
-            object.part_bytes.len() > 1 || matches!(tag, Some(ETag::Multipart { .. }));
-        let content = match md5s[..] {
-            [md5] if !is_multipart => ImportedContent::Whole { bodies, md5 },
-            _ => ImportedContent::Parts(bodies),
-        };
-        Ok(ImportedObject { content, etag: tag, metadata, checksum: None, lock })
+        let (content, etag) = bodies.finish(tag);
+        Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
     }
 }
 

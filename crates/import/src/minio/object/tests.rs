@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use liteio_store::{ImportedContent, ObjectLock, ObjectMetadata, Store, StoreConfig};
+use liteio_store::{
+    BucketName, ImportedContent, NewBucket, ObjectLock, ObjectMetadata, Owner, Store, StoreConfig,
+};
 use twox_hash::XxHash64;
 
 use super::*;
+use crate::seal::Sealer;
 
 /// A MinIO drive; the page next to it describes it.
 const DRIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/minio");
@@ -19,20 +22,32 @@ type Read =
 fn read(store: &Store, directory: &Path) -> Result<Vec<Read>, String> {
     let mut key = StoredKey::new(directory);
     let versions = key.versions().map_err(|failure| failure.to_string())?;
+    let bucket = store.bucket(&BucketName::new("bucket").expect("a name")).expect("there");
+    let sealer = Sealer::default();
+    let to = Destination { store, bucket: &bucket, sealer: &sealer };
     let read = versions.into_iter().enumerate().map(|(index, version)| {
         if version.object.is_none() {
             return (version, Err("a delete marker".to_owned()));
         }
-        let object = key.read(store, index).map_err(|failure| failure.to_string());
+        let object = key.read(to, index).map_err(|failure| failure.to_string());
         let facts = object.map(|object| {
-            let (ImportedContent::Whole { bodies, .. } | ImportedContent::Parts(bodies)) =
-                object.content;
+            let (ImportedContent::Whole { bodies, .. }
+            | ImportedContent::Parts(bodies)
+            | ImportedContent::SealedParts(bodies, _)) = object.content;
             let md5s = bodies.iter().map(|body| body.digests().md5).collect();
             (md5s, object.etag, object.metadata, object.lock)
         });
         (version, facts)
     });
     Ok(read.collect())
+}
+
+fn store() -> Store {
+    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let name = BucketName::new("bucket").expect("a name");
+    let new = NewBucket::new(name, Owner::default(), String::new());
+    store.create_bucket(new).wait().expect("made");
+    store
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -55,7 +70,7 @@ fn files(below: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn damage_of_any_byte_is_found_or_has_no_effect() {
-    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let store = store();
     let directory = tempfile::tempdir().expect("a temporary directory");
     for key in ["plain/hello.txt", "plain/file", "plain/upload", "versions/k", "locked/kept"] {
         let copied = directory.path().join(key);
@@ -124,7 +139,7 @@ fn versions_of_any_bytes_are_read_without_harm() {
 /// two files had been swapped.
 #[test]
 fn bytes_of_another_entity_tag_are_left_out() {
-    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let store = store();
     let directory = tempfile::tempdir().expect("a temporary directory");
     for (key, part) in [("plain/file", "part.1"), ("plain/upload", "part.3")] {
         let copied = directory.path().join(key);
@@ -157,7 +172,7 @@ fn tags_are_compared_where_they_were_made_of_the_parts() {
 
 #[test]
 fn pipes_and_links_are_neither_waited_for_nor_followed() {
-    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let store = store();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let pipe = |path: &Path| {

@@ -4,6 +4,7 @@
 //! DIR/.minio.sys/, DIR/BUCKET/    MinIO's files, which are only read
 //! DIR/.liteio/data/               the data directory of LiteIO
 //! DIR/.liteio/taking-over.json    the state of MinIO's files that is being imported
+//! DIR/.liteio/webhooks.json       the webhooks in MinIO's settings
 //! DIR/.liteio/taken-over.json     that state, once everything is imported: the directory is served from then on
 //! ```
 //!
@@ -15,6 +16,7 @@ mod marker;
 mod running;
 mod survey;
 
+use std::fmt::Display;
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -27,15 +29,19 @@ use jiff::Timestamp;
 use liteio_iam::ConfiguredUsers;
 use liteio_iam::settings::{CredentialsSource, IdentitySettings};
 use liteio_store::{Clock as _, KeyRing, SystemClock};
+use liteio_wire::private_file;
 
 use self::marker::Marker;
 use self::survey::{Survey, stamp, survey};
 use super::drive::{self, OWN_DIRECTORY, SYSTEM};
 use super::kms::Secrets;
-use super::{bring_users, walk};
+pub use super::targets::FormerWebhook;
+use super::{bring_users, targets, walk};
 use crate::prepare::settings::InitialBucket;
 use crate::target::{Failure, Target, is_bucket_name};
 
+/// File of the webhooks in MinIO's settings.
+const WEBHOOKS: &str = "webhooks.json";
 /// Space that is left free beside the data: the reserve of a new store, and its write-ahead log.
 const SPARE_BYTES: u64 = 192 << 20;
 
@@ -59,6 +65,10 @@ pub struct Settings<'s> {
     pub keys: &'s KeyRing,
     /// The answer to what cannot be taken over.
     pub take_over: TakeOver,
+    /// Names of the webhooks that the server has.
+    pub webhooks: Vec<String>,
+    /// Checks a webhook of MinIO's settings, with the reason why the server cannot have it.
+    pub check_webhook: fn(&FormerWebhook) -> Result<(), String>,
     /// Set if the caller no longer waits.
     pub given_up: Arc<AtomicBool>,
 }
@@ -79,6 +89,53 @@ impl Volume {
     /// The data directory of LiteIO in it.
     pub fn data_dir(&self) -> PathBuf {
         self.own().join("data")
+    }
+
+    /// The webhooks in MinIO's settings, as of the take-over.
+    ///
+    /// # Errors
+    /// One line: their file cannot be read.
+    pub fn webhooks(&self) -> Result<Vec<FormerWebhook>, String> {
+        let path = self.own().join(WEBHOOKS);
+        let cannot = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| cannot(&error)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(cannot(&error)),
+        }
+    }
+
+    /// Keeps the webhooks in MinIO's settings that the server lacks. Returns the names of all that it will
+    /// have.
+    fn keep_webhooks(
+        &self,
+        former: targets::Targets,
+        settings: &Settings<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<String>, String> {
+        let mut names = settings.webhooks.clone();
+        let mut kept = Vec::new();
+        notes.extend(former.notes);
+        for webhook in former.webhooks {
+            if names.contains(&webhook.name) {
+                continue;
+            }
+            match (settings.check_webhook)(&webhook) {
+                Ok(()) => {
+                    names.push(webhook.name.clone());
+                    kept.push(webhook);
+                }
+                Err(reason) => notes.push(format!(
+                    "the webhook {} of MinIO's events is not brought over: {reason}",
+                    webhook.name
+                )),
+            }
+        }
+        let path = self.own().join(WEBHOOKS);
+        let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
+        private_file::write(&path, &text)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(names)
     }
 
     fn own(&self) -> PathBuf {
@@ -191,32 +248,27 @@ impl Volume {
             "taking over the data of MinIO, which stay as they are"
         );
         let given_up = Arc::clone(&settings.given_up);
-        let target = Target::of_volume(
-            &data,
-            owner,
-            survey.keys,
-            !settings.keys.master().is_empty(),
-            given_up,
-        )?;
+        let secrets = Secrets::of(settings.identity, settings.keys);
+        let mut notes = Vec::new();
+        let former = targets::read(&self.root, &secrets);
+        let webhooks = self.keep_webhooks(former, settings, &mut notes)?;
+        let ring = settings.keys.clone();
+        let target = Target::of_volume(&data, owner, survey.keys, ring, webhooks, given_up)?;
+        notes.iter().for_each(|note| target.tally.note(note));
         if survey.uploads > 0 {
             target.tally.note(&format!(
                 "{} multipart uploads that were left open are not taken over: clients start them again",
                 survey.uploads
             ));
         }
-        let secrets = Secrets::of(settings.identity, settings.keys);
         let imported = target.run(|target, jobs| walk::buckets(target, jobs, &self.root, &secrets));
         let result = imported.and_then(|()| {
             let brought =
                 bring_users(&target, &self.root, &secrets, settings.identity, settings.keys);
             brought.map_err(Failure::Source)
         });
-        if let Some(note) = secrets.note() {
-            target.tally.note(&note);
-        }
         let left_out = target.tally.skipped();
         let is_accepted = left_out == 0 || settings.take_over == TakeOver::Incomplete;
-        let result = result.and_then(|()| if is_accepted { Ok(target.encrypt()?) } else { Ok(()) });
         target.finish(result).map_err(|reason| {
             reason.replace("the same command again goes on", "the next start goes on")
         })?;

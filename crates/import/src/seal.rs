@@ -1,0 +1,257 @@
+//! The encryption of imported versions.
+//!
+//! A version that is encrypted in its source is encrypted here, with the keys of the data directory. All others are encrypted
+//! as the bucket encrypts new objects, or not at all.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use liteio_store::limits::PART_BYTES_MAX;
+use liteio_store::{
+    Bucket, DefaultEncryption, DefaultMethod, ETag, Encryption, ImportedContent, KeyRing,
+    PartsSealing, StagedBody, Store,
+};
+use parking_lot::Mutex;
+
+use crate::failure::Failure;
+use crate::stage::{Sealing, Stager};
+
+/// The advice to an import of encrypted objects without a key.
+pub(crate) const ADVICE: &str = "give the keys that the server is started with, by --master-key-file FILE (LITEIO_MASTER_KEY_FILE), \
+     or --decrypt to store such objects without encryption";
+
+/// The encryption of a version in its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SourceEncryption {
+    /// With a key of the service (SSE-S3).
+    Master,
+    /// With a named key (SSE-KMS).
+    Named {
+        /// The name or identifier of the key; `None` if it is not known.
+        key: Option<String>,
+        /// The encryption context, in base64.
+        context: Option<String>,
+    },
+}
+
+impl SourceEncryption {
+    /// The encryption in the value of `x-amz-server-side-encryption`; `None` without one.
+    pub(crate) fn of_header(method: Option<&str>, key: Option<&str>) -> Option<SourceEncryption> {
+        match method.filter(|method| !method.is_empty())? {
+            method if method.starts_with("aws:kms") => {
+                Some(SourceEncryption::Named { key: key.map(str::to_owned), context: None })
+            }
+            _ => Some(SourceEncryption::Master),
+        }
+    }
+}
+
+/// Chooses the encryption of versions.
+#[derive(Debug, Default)]
+pub(crate) struct Sealer {
+    /// Encrypted versions are stored without encryption if there is no key.
+    pub(crate) decrypts: bool,
+    /// Names of keys that the ring lacks.
+    missing: Mutex<BTreeSet<String>>,
+    /// Number of versions that were stored without their encryption.
+    decrypted: AtomicU64,
+}
+
+impl Sealer {
+    pub(crate) fn new(decrypts: bool) -> Sealer {
+        Sealer { decrypts, ..Sealer::default() }
+    }
+
+    /// The encryption of a version in `bucket`; `None` for none.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] if it is encrypted in its source and there is no key;
+    /// [`Failure::LeftOut`] if the bucket's own key is missing.
+    fn choose(
+        &self,
+        ring: &KeyRing,
+        bucket: &Bucket,
+        source: Option<&SourceEncryption>,
+    ) -> Result<Option<Encryption>, Failure> {
+        let Some(source) = source else {
+            let default = bucket.settings.default_encryption.as_ref();
+            let encryption = default.map(|default| default.encryption(ring)).transpose();
+            return encryption.map_err(|key| {
+                Failure::LeftOut(format!(
+                    "the bucket encrypts with the key {key:?}, which is not given: give --kms-key-file"
+                ))
+            });
+        };
+        match source {
+            SourceEncryption::Named { key, context } => {
+                let asked = key.as_deref().unwrap_or_default();
+                if let Some(name) = find(ring, asked) {
+                    let (key, context) = (Some(name.to_owned()), context.clone());
+                    return Ok(Some(Encryption::Named { key, context, bucket_key: false }));
+                }
+                if ring.has_master() {
+                    self.missing.lock().insert(asked.to_owned());
+                }
+            }
+            SourceEncryption::Master => {}
+        }
+        match (ring.has_master(), self.decrypts) {
+            (true, _) => Ok(Some(Encryption::Master)),
+            (false, true) => {
+                self.decrypted.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+            (false, false) => Err(Failure::Source(format!(
+                "the source has encrypted objects, and there is no master key to encrypt them with here: {ADVICE}"
+            ))),
+        }
+    }
+
+    /// The default encryption of a bucket as it can be set here, from that in the source.
+    ///
+    /// # Errors
+    /// The reason why the bucket cannot have it.
+    pub(crate) fn bucket_default(
+        &self,
+        ring: &KeyRing,
+        source: DefaultEncryption,
+    ) -> Result<DefaultEncryption, String> {
+        let DefaultEncryption { method, bucket_key } = source;
+        let method = match method {
+            DefaultMethod::Named { key: Some(key) } => match find(ring, &key) {
+                Some(name) => DefaultMethod::Named { key: Some(name.to_owned()) },
+                None => {
+                    self.missing.lock().insert(key);
+                    DefaultMethod::Master
+                }
+            },
+            DefaultMethod::Named { key: None } if ring.names().next().is_some() => {
+                DefaultMethod::Named { key: None }
+            }
+            DefaultMethod::Named { key: None } | DefaultMethod::Master => DefaultMethod::Master,
+        };
+        match method == DefaultMethod::Master && !ring.has_master() {
+            true => {
+                Err("there is no master key: give the keys that the server is started with"
+                    .to_owned())
+            }
+            false => Ok(DefaultEncryption { method, bucket_key }),
+        }
+    }
+
+    /// Lines about what is encrypted otherwise than in the source.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let missing = self.missing.lock();
+        let mut notes: Vec<String> = missing
+            .iter()
+            .map(|key| {
+                format!(
+                    "the key {key:?} of SSE-KMS is not given, so its objects are encrypted with the master key (SSE-S3)"
+                )
+            })
+            .collect();
+        let decrypted = self.decrypted.load(Ordering::Relaxed);
+        if decrypted > 0 {
+            notes.push(format!(
+                "{decrypted} versions that are encrypted in the source are stored without encryption, as requested"
+            ));
+        }
+        notes
+    }
+}
+
+/// The name of a key in the ring, from a name or an identifier of AWS or MinIO.
+fn find<'r>(ring: &'r KeyRing, asked: &str) -> Option<&'r str> {
+    let of_minio = || ring.find_name(asked.strip_prefix("arn:aws:kms:")?);
+    ring.find_name(asked).or_else(of_minio)
+}
+
+/// The place of a version that is being read: the store, and the encryption of the bucket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination<'t> {
+    pub(crate) store: &'t Store,
+    pub(crate) bucket: &'t Bucket,
+    pub(crate) sealer: &'t Sealer,
+}
+
+/// The shape of an object in its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One byte sequence of this length.
+    Whole(u64),
+    Parts,
+}
+
+impl<'t> Destination<'t> {
+    /// Begins the bodies of an object.
+    ///
+    /// # Errors
+    /// There is no key for an object that is encrypted in the source; errors of the store.
+    pub(crate) fn object(
+        &self,
+        shape: Shape,
+        source: Option<&SourceEncryption>,
+    ) -> Result<Bodies<'t>, Failure> {
+        let encryption = self.sealer.choose(self.store.keys(), self.bucket, source)?;
+        // A key encrypts one body, so a long sequence, which becomes several, is stored as parts.
+        let is_one = matches!(shape, Shape::Whole(bytes) if bytes <= PART_BYTES_MAX);
+        let sealing = match encryption {
+            None => Sealing::None,
+            Some(encryption) if is_one => Sealing::One(encryption),
+            Some(encryption) => Sealing::Parts(self.store.seal_imported_parts(&encryption)?),
+        };
+        let bodies = Vec::new();
+        Ok(Bodies { store: self.store, shape, sealing, bodies, md5s: Vec::new() })
+    }
+}
+
+/// The bodies of one object.
+pub(crate) struct Bodies<'s> {
+    store: &'s Store,
+    shape: Shape,
+    sealing: Sealing,
+    bodies: Vec<StagedBody>,
+    md5s: Vec<[u8; 16]>,
+}
+
+impl<'s> Bodies<'s> {
+    /// Begins the only byte sequence of the object, or its next part, of known length.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn stager(&self, bytes: u64) -> Result<Stager<'s>, Failure> {
+        Ok(Stager::new(self.store, bytes, &self.sealing)?)
+    }
+
+    /// Ends what [`Bodies::stager`] has begun.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn add(&mut self, stager: Stager<'s>) -> Result<(), Failure> {
+        let (bodies, md5) = stager.finish()?;
+        self.bodies.extend(bodies);
+        self.md5s.push(md5);
+        Ok(())
+    }
+
+    /// The MD5 of each part so far.
+    pub(crate) fn md5s(&self) -> &[[u8; 16]] {
+        &self.md5s
+    }
+
+    /// The content, and the entity tag. Without `etag` it is computed.
+    pub(crate) fn finish(self, etag: Option<ETag>) -> (ImportedContent, Option<ETag>) {
+        let whole = match (self.shape, &self.md5s[..]) {
+            (Shape::Whole(_), [md5]) => Some(*md5),
+            _ => None,
+        };
+        match (self.sealing, whole) {
+            (Sealing::Parts(sealing), whole) => {
+                let etag = etag.or(whole.map(ETag::Md5));
+                (ImportedContent::SealedParts(self.bodies, sealing), etag)
+            }
+            (_, Some(md5)) => (ImportedContent::Whole { bodies: self.bodies, md5 }, etag),
+            (_, None) => (ImportedContent::Parts(self.bodies), etag),
+        }
+    }
+}

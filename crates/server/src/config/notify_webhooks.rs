@@ -1,0 +1,72 @@
+//! Webhooks of events in the variables of MinIO.
+
+use super::environment::Variables;
+use super::{ConfigError, Webhook, error};
+
+/// MinIO's variables, each with the suffix `_NAME`. Without one, the name is `_`.
+const ENDPOINT: &str = "MINIO_NOTIFY_WEBHOOK_ENDPOINT";
+const ENABLE: &str = "MINIO_NOTIFY_WEBHOOK_ENABLE";
+const TOKEN: &str = "MINIO_NOTIFY_WEBHOOK_AUTH_TOKEN";
+
+/// True for a MinIO variable that [`of_minio`] reads.
+pub(super) fn is_of_minio(name: &str) -> bool {
+    [ENDPOINT, ENABLE, TOKEN].iter().any(|known| {
+        name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    })
+}
+
+/// The webhooks that MinIO's variables enable.
+///
+/// # Errors
+/// [`ConfigError`] for an enabled webhook without a valid name and URL.
+pub(super) fn of_minio(variables: &Variables) -> Result<Vec<Webhook>, ConfigError> {
+    let mut webhooks = Vec::new();
+    for (name, value) in variables.beginning_with(ENABLE) {
+        let suffix = name.strip_prefix(ENABLE).unwrap_or_default();
+        match value.to_ascii_lowercase().as_str() {
+            "on" | "true" | "1" | "yes" => {}
+            "off" | "false" | "0" | "no" => continue,
+            _ => return error(format!("{name}: {value:?} is neither on nor off")),
+        }
+        let endpoint = format!("{ENDPOINT}{suffix}");
+        let Some(url) = variables.get(&endpoint) else {
+            return error(format!("{name} needs {endpoint}: set both"));
+        };
+        let token = variables.get(&format!("{TOKEN}{suffix}")).filter(|it| !it.is_empty());
+        let of_target = suffix.strip_prefix('_').filter(|it| !it.is_empty()).unwrap_or("_");
+        let webhook = Webhook::with_token(of_target, url, token.map(str::to_owned));
+        webhooks.push(webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?);
+    }
+    Ok(webhooks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_minio_give_webhooks() {
+        let of = |pairs: &[(&str, &str)]| of_minio(&Variables::of(pairs));
+        assert_eq!(of(&[]), Ok(Vec::new()));
+        let webhooks = of(&[
+            ("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "on"),
+            ("MINIO_NOTIFY_WEBHOOK_ENDPOINT_T1", "http://localhost/a"),
+            ("MINIO_NOTIFY_WEBHOOK_AUTH_TOKEN_T1", "Bearer secret"),
+            ("MINIO_NOTIFY_WEBHOOK_ENABLE_T2", "off"),
+            ("MINIO_NOTIFY_WEBHOOK_ENABLE", "on"),
+            ("MINIO_NOTIFY_WEBHOOK_ENDPOINT", "http://localhost/b"),
+        ])
+        .expect("valid");
+        let mut found: Vec<_> =
+            webhooks.iter().map(|it| (&*it.name, &*it.url, it.token.as_deref())).collect();
+        found.sort_unstable();
+        assert_eq!(
+            found,
+            [("T1", "http://localhost/a", Some("secret")), ("_", "http://localhost/b", None)]
+        );
+        assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "on")]).is_err());
+        assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "perhaps")]).is_err());
+        assert!(is_of_minio("MINIO_NOTIFY_WEBHOOK_ENDPOINT_x"));
+        assert!(!is_of_minio("MINIO_NOTIFY_WEBHOOK_QUEUE_DIR_x"));
+    }
+}
