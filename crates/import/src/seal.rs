@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use liteio_store::limits::PART_BYTES_MAX;
 use liteio_store::{
     Bucket, DefaultEncryption, DefaultMethod, ETag, Encryption, ImportedContent, KeyRing,
-    PartsSealing, StagedBody, Store,
+    StagedBody, Store,
 };
 use parking_lot::Mutex;
 

@@ -7,7 +7,7 @@
 //!
 //! Nothing is kept for a client that is not connected, and one that reads too slowly is disconnected. Only events of
 //! this process are told, so servers of a cluster refuse the request. The sender's rights are decided again with
-//! each ping.
+//! each ping, and every ten seconds of a busy stream.
 
 mod mailbox;
 mod record;
@@ -16,6 +16,7 @@ mod wanted;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
@@ -69,13 +70,14 @@ pub(super) async fn answer(
     let ping = wanted.ping.clone();
     let mailbox = Arc::new(Mailbox::new(scope, wanted, app.region.clone()));
     let listening = Listening {
-        observing: app.ask(|store| store.observe_events(Arc::clone(&mailbox) as _)),
+        _observing: app.ask(|store| store.observe_events(Arc::clone(&mailbox) as _)),
         mailbox,
         seat,
         app: Arc::clone(app),
         head: Parts::clone(head),
         route,
         target: target.clone(),
+        decided: Instant::now(),
     };
     let lines = unfold(Some(listening), move |listening| {
         let ping = ping.clone();
@@ -91,20 +93,28 @@ pub(super) async fn answer(
 /// A request that listens.
 struct Listening {
     mailbox: Arc<Mailbox>,
-    #[expect(dead_code, reason = "events are told while it lives")]
-    observing: Observing,
+    /// Events are told while it lives.
+    _observing: Observing,
     seat: Seat,
     app: Arc<App>,
     head: Parts,
     route: &'static Route,
     target: Target,
+    /// Time of the last decision about the sender.
+    decided: Instant,
 }
+
+/// Longest time for which a decision about the sender holds while events are streamed.
+const DECISION_INTERVAL: Duration = Duration::from_secs(10);
 
 type Line = Result<Bytes, BoxError>;
 
 impl Listening {
     /// The next line, and the state after it; nothing at the end.
     async fn next(mut self, ping: &Ping) -> Option<(Line, Option<Listening>)> {
+        if self.decided.elapsed() >= DECISION_INTERVAL && !self.may_go_on().await {
+            return None;
+        }
         let silent_until = Instant::now() + ping.interval;
         tokio::select! {
             biased;
@@ -115,11 +125,16 @@ impl Listening {
                 Heard::TooSlow => Some((Err("events were lost: the client reads too slowly".into()), None)),
             },
             () = sleep_until(silent_until) => {
-                let (app, head) = (&self.app, &mut self.head);
-                let may = access::still_holds(app, head, self.route, &self.target).await;
-                may.then(|| (Ok(Bytes::from_static(ping.bytes)), Some(self)))
+                let may_go_on = self.may_go_on().await;
+                may_go_on.then(|| (Ok(Bytes::from_static(ping.bytes)), Some(self)))
             }
         }
+    }
+
+    /// Decides about the sender again.
+    async fn may_go_on(&mut self) -> bool {
+        self.decided = Instant::now();
+        access::still_holds(&self.app, &mut self.head, self.route, &self.target).await
     }
 }
 

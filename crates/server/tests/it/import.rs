@@ -467,6 +467,24 @@ fn what_is_encrypted_stays_encrypted() {
     put("small", b"small", &[(method, "AES256")]);
     put("large", &large, &[(method, "AES256")]);
     put("named", b"named", &[(method, "aws:kms"), (key_id, "reports")]);
+    let request = Request::new("POST", "/sealed/parts?uploads").header(method, "AES256");
+    let begun = send(address, &request.sign(KEYS).bytes()).text();
+    let id = begun.split(['<', '>']).skip_while(|word| *word != "UploadId").nth(1);
+    let id = id.expect("an upload").to_owned();
+    let parts = [vec![1; 5 << 20], vec![2; 1000]];
+    let listed = (1..).zip(&parts).map(|(number, body)| {
+        let target = format!("/sealed/parts?partNumber={number}&uploadId={id}");
+        let put = send(address, &Request::new("PUT", &target).body(body).sign(KEYS).bytes());
+        let tag = put.header("etag").expect("a tag").to_owned();
+        format!("<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>")
+    });
+    let document = format!(
+        "<CompleteMultipartUpload>{}</CompleteMultipartUpload>",
+        listed.collect::<String>()
+    );
+    let target = format!("/sealed/parts?uploadId={id}");
+    let request = Request::new("POST", &target).body(document);
+    assert_eq!(send(address, &request.sign(KEYS).bytes()).status, 200);
     let from = |more: &[&str]| {
         let mut command = liteio(&directory);
         command.args(["import", "s3", server.endpoint(), "--access-key", "liteio"]);
@@ -480,7 +498,7 @@ fn what_is_encrypted_stays_encrypted() {
     assert!(stderr(&refused).contains("--master-key-file"), "{}", stderr(&refused));
     let plain = from(&["--data-dir", "plain", "--decrypt"]);
     assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
-    assert!(text(&plain).contains("3 versions that are encrypted"), "{}", text(&plain));
+    assert!(text(&plain).contains("4 versions that are encrypted"), "{}", text(&plain));
 
     // A key of SSE-KMS that is missing becomes the master key, which is told once.
     let master = from(&["--data-dir", "master", "--master-key-file", "own.key"]);
@@ -494,12 +512,15 @@ fn what_is_encrypted_stays_encrypted() {
         ("small", b"small", Some("AES256")),
         ("large", &large, Some("AES256")),
         ("named", b"named", Some("AES256")),
+        ("parts", &parts.concat(), Some("AES256")),
     ] {
         let got = ask(&copy, "GET", &format!("/sealed/{key}"), b"");
         assert_eq!((got.status, got.header(method), &*got.body), (200, expected, body), "{key}");
         let original = ask(&server, "HEAD", &format!("/sealed/{key}"), b"");
         assert_eq!(got.header("etag"), original.header("etag"), "{key}");
     }
+    let second = ask(&copy, "GET", "/sealed/parts?partNumber=2", b"");
+    assert_eq!((second.header("x-amz-mp-parts-count"), &*second.body), (Some("2"), &*parts[1]));
     copy.signal("TERM");
     let verify = ["verify", "--data-dir", "master", "--master-key-file", "own.key"];
     let verified = liteio(&directory).args(verify).output().expect("it runs");

@@ -257,12 +257,44 @@ fn data_that_cannot_be_taken_over_end_the_start_until_that_is_accepted() {
     serve(&directory, &[]).signal("TERM");
 }
 
+/// The key of the KMS of the recorded volume.
+const KMS_KEY: (&str, &str) =
+    ("MINIO_KMS_SECRET_KEY", "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+
+/// The contents of all files in a directory.
+fn contents(path: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(path).expect("readable").map(|entry| entry.expect("one").path());
+    let read = |path: PathBuf| match path.is_dir() {
+        true => contents(&path),
+        false => vec![fs::read(&path).expect("readable")],
+    };
+    entries.flat_map(read).collect()
+}
+
+#[test]
+fn objects_that_the_kms_encrypted_are_encrypted_here_too() {
+    let directory = volume("volume-kms");
+    let mut command = command(&directory, &[]);
+    let server = Running::start(command.env(KMS_KEY.0, KMS_KEY.1));
+    let large: Vec<u8> = (0..70_000_u32).map(|number| (number % 251) as u8).collect();
+    for key in ["small.txt", "dir/large.bin"] {
+        let got = get(&server, &format!("/sealed/{key}"));
+        assert_eq!(got.header("x-amz-server-side-encryption"), Some("AES256"), "{key}");
+        assert!(key == "small.txt" || got.body == large, "{key}");
+    }
+    let put = ask(&server, ROOT, "PUT", "/sealed/new", b"x");
+    assert_eq!(put.header("x-amz-server-side-encryption"), Some("AES256"), "by default");
+    server.signal("TERM");
+    let files = contents(&directory.path().join("vol/.liteio/data"));
+    let is_plain = |file: &Vec<u8>| file.windows(64).any(|window| window == &large[..64]);
+    assert!(!files.is_empty() && !files.iter().any(is_plain));
+}
+
 #[test]
 fn users_that_the_kms_encrypts_are_read_with_its_key() {
     let directory = volume("volume-kms");
     let mut command = command(&directory, &["--take-over", "incomplete"]);
-    let key = "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-    let server = Running::start(command.env("MINIO_KMS_SECRET_KEY", key));
+    let server = Running::start(command.env(KMS_KEY.0, KMS_KEY.1));
     let alice = Keys { access: "alice", secret: "alicesecret" };
     assert_eq!(ask(&server, alice, "PUT", "/sealed/new", b"").status, 200);
 }
