@@ -10,7 +10,7 @@ use crate::cli::{
     self, Command, ExecCommand, HealthArgs, MetricsTokenArgs, ServerArgs, Source, Stop,
 };
 use crate::config::environment::{self, Variables};
-use crate::config::{Config, Profile, resolve_health_url};
+use crate::config::{Config, Profile, resolve_health_url, resolve_keys};
 use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
 use crate::platform::{
