@@ -43,7 +43,9 @@ class Client:
             assert done.returncode == 0, done.stdout + done.stderr
             return documents
         assert done.returncode != 0, done.stdout
-        return documents[0]["error"]["cause"]["error"]["Code"]
+        # Some versions tell of their progress before.
+        failed = next(it for it in documents if "error" in it)
+        return failed["error"]["cause"]["error"]["Code"]
 
 
 def parse(text):
