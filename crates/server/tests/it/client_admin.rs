@@ -65,13 +65,15 @@ fn users_groups_and_policies_are_those_of_the_server() {
     shell.ok(&["admin", "policy", "rm", "a", "read"]);
     let removed = shell.ok(&["admin", "user", "rm", "a", "carol"]);
     assert_eq!(removed, "Removed user `carol` successfully.\n");
+    let region = shell.ok(&["admin", "config", "get", "a", "region"]);
+    assert_eq!(region.trim_end(), "region name=us-east-1");
     for (wrong, word) in [
         (&["admin", "user", "info", "a", "carol"][..], "XMinioAdminNoSuchUser"),
         (&["admin", "group", "info", "a", "team"], "XMinioAdminNoSuchGroup"),
         (&["admin", "policy", "info", "a", "read"], "XMinioAdminNoSuchPolicy"),
         (&["admin", "user", "add", "a", "dave", "short"], "XMinioAdminInvalidSecretKey"),
         (&["admin", "heal", "a"], "not part of this client"),
-        (&["admin", "config", "get", "a", "region"], "NotImplemented"),
+        (&["admin", "config", "get", "a", "identity_ldap"], "XMinioAdminInvalidArgument"),
         (&["admin", "user", "ls", "a/photos"], "alias only"),
     ] {
         let message = shell.fails(wrong);
