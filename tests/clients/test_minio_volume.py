@@ -59,8 +59,10 @@ class Minio:
         for _ in range(600):
             try:
                 with urllib.request.urlopen(f"{self.endpoint}/minio/health/ready"):
+                    # It may be ready before it has read its users, and refuses requests until then.
+                    s3(self.endpoint).list_buckets()
                     break
-            except OSError:
+            except (OSError, ClientError):
                 time.sleep(0.1)
         else:
             raise AssertionError("MinIO is not ready")
