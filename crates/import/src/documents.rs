@@ -121,8 +121,9 @@ mod tests {
     fn target(keys: KeyRing, webhooks: &[&str]) -> Target {
         let store = Store::open(StoreConfig { keys: keys.into(), ..StoreConfig::memory() });
         let store = store.expect("opens");
-        let target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
-        Target { webhooks: webhooks.iter().map(|name| (*name).to_owned()).collect(), ..target }
+        let mut target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
+        target.webhooks = webhooks.iter().map(|name| (*name).to_owned()).collect();
+        target
     }
 
     #[test]
