@@ -155,11 +155,14 @@ func FindBinary(given string) (string, error) {
 		if !isProgram(given) {
 			return "", errors.New(source + ": " + given + " is not an executable file")
 		}
+		if isSelf(given) {
+			return "", errors.New(source + ": " + given + " is the command that looks for the server, not the server")
+		}
 		return filepath.Abs(given)
 	}
 	for _, directory := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(directory, "liteio")
-		if isProgram(path) && !isScript(path) {
+		if isProgram(path) && !isScript(path) && !isSelf(path) {
 			return filepath.Abs(path)
 		}
 	}
@@ -173,6 +176,20 @@ func isProgram(path string) bool {
 	}
 	_, err := exec.LookPath(path)
 	return err == nil
+}
+
+// isSelf is true for the running program: cmd/liteio, installed as `liteio`, would start itself.
+func isSelf(path string) bool {
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	running, err := os.Stat(self)
+	if err != nil {
+		return false
+	}
+	found, err := os.Stat(path)
+	return err == nil && os.SameFile(running, found)
 }
 
 // A script of this name is the command of a package for another language, which would search for the binary again.

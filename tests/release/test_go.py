@@ -83,6 +83,8 @@ class Go(unittest.TestCase):
         run("go", "vet", MODULE, cwd=project, env=environment)
         told = run("go", "test", "-count=1", "./...", cwd=project, env=environment).stdout
         self.assertTrue(told.startswith("ok"), told)
+        told = run("go", "run", f"{MODULE}/cmd/liteio@v{VERSION}", "--", "--version", cwd=home, env=environment).stdout
+        self.assertTrue(told.startswith("liteio "), told)
 
     def test_the_module_has_its_licences_and_no_dependency(self):
         files = module_files()
