@@ -105,7 +105,7 @@ function App() {
   const [state, setState] = useState({ isStarting: true });
   const shown = useRef(null);
   useTheme();
-  const begin = () => start().then(() => { shown.current = current(); setState({}); }, (error) => setState({ error }));
+  const begin = () => start().then((reason) => { shown.current = current(); setState({ reason }); }, (error) => setState({ error }));
   useEffect(() => {
     begin();
     return onSession((session, reason) => {

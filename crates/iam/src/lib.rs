@@ -17,6 +17,8 @@
 //! | `operations` | The table of IAM's operations, one file per family |
 //! | `permission` | The decision about a request, with the facts for conditions |
 //! | `sts`, `web_identity`, `jwt` | Temporary keys; tokens of OpenID Connect, verified with the keys of their issuer |
+//! | `asker`, `published` | Requests to issuers, and the documents that they publish |
+//! | `sign_in` | Sign-in to the console by OpenID Connect: the authorization code flow |
 //! | `records`, `tag_set`, `state`, `limits` | Records of users, groups, roles, policies and providers; their state in memory; AWS's default quotas |
 //! | `users` | The directory of all users; the credentials file is read again when it changes |
 //! | [`minio`] | The same users for MinIO's admin API |
@@ -38,6 +40,7 @@
 //! assert!(liteio_iam::operation_names().any(|name| name == "CreateUser"));
 //! ```
 
+mod asker;
 mod call;
 mod constraint;
 mod error;
@@ -51,9 +54,11 @@ mod limits;
 pub mod minio;
 mod operations;
 mod permission;
+mod published;
 mod records;
 mod service;
 pub mod settings;
+mod sign_in;
 mod state;
 mod sts;
 mod tag_set;
@@ -67,6 +72,7 @@ pub(crate) use self::exercise::exercise;
 pub use self::operations::operation_names;
 pub use self::permission::{Circumstances, check, is_within_session};
 pub use self::service::{Api, Iam, is_web_identity};
+pub use self::sign_in::{Begun, Returned, SignIn, SignedIn};
 pub use self::users::{
     ConfiguredUsers, Users, Watch, check_secrets, other_owner_of_all, reseal_secrets,
 };

@@ -11,6 +11,8 @@ use super::error::{self, ApiError, ApiResult, for_sts, refusal};
 use super::form::Form;
 use super::operations;
 use super::permission::Circumstances;
+use super::settings::SignInSettings;
+use super::sign_in::{SignIn, UsedStates};
 use super::state::Draft;
 use super::sts::{self, Asked};
 use super::users::Users;
@@ -44,7 +46,8 @@ pub enum Api {
 pub struct Iam {
     app: Arc<App>,
     users: Arc<Users>,
-    web_identities: WebIdentities,
+    web_identities: Arc<WebIdentities>,
+    states: Arc<UsedStates>,
     /// Signatures are not checked: all credentials are taken.
     is_open: bool,
 }
@@ -68,8 +71,14 @@ pub fn is_web_identity(head: &Parts) -> bool {
 impl Iam {
     /// The services for these users; `is_open` if signatures are not checked.
     pub fn new(app: Arc<App>, users: Arc<Users>, is_open: bool) -> Iam {
-        let web_identities = WebIdentities::new(users.ca_file().map(Into::into));
-        Iam { app, users, web_identities, is_open }
+        let web_identities = Arc::new(WebIdentities::new(users.ca_file().map(Into::into)));
+        Iam { app, users, web_identities, states: Arc::default(), is_open }
+    }
+
+    /// The sign-in to the console by an issuer.
+    pub fn sign_in(&self, settings: SignInSettings) -> SignIn {
+        let (users, web_identities) = (Arc::clone(&self.users), Arc::clone(&self.web_identities));
+        SignIn::new(settings, users, web_identities, Arc::clone(&self.states))
     }
 
     /// Answers a request.

@@ -7,7 +7,7 @@ use super::constraint::{self, Rule};
 use super::error::{self, ApiResult};
 use super::form::{Form, not_a_number};
 use super::permission::{Circumstances, cannot_assume, check_role};
-use super::web_identity::WebIdentities;
+use super::web_identity::{WebIdentities, WebIdentity};
 use super::xml::Xml;
 use liteio_identity::{
     AccessKey, CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX,
@@ -29,7 +29,7 @@ const CHAINED_SECONDS_MAX: u32 = 3600;
 const POLICY_ARNS_MAX: usize = 10;
 
 /// Maximum characters of a session name or source identity.
-const NAME_CHARACTERS_MAX: usize = 64;
+pub(super) const NAME_CHARACTERS_MAX: usize = 64;
 const EXTERNAL_ID_CHARACTERS_MAX: usize = 1224;
 
 /// The id of a role that does not exist.
@@ -164,7 +164,6 @@ pub(super) async fn assume_role_with_web_identity(
     asked: &mut Asked<'_>,
     web_identities: &WebIdentities,
 ) -> ApiResult<Xml> {
-    const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
     let form = asked.form;
     let (arn, name) = (role_arn(form)?, session_name(form)?);
     let token = form.required("WebIdentityToken")?;
@@ -172,6 +171,30 @@ pub(super) async fn assume_role_with_web_identity(
     let account = arn.split(':').nth(4).unwrap_or_default();
     let now = asked.context.now;
     let identity = web_identities.verify(token, &directory, account, now).await?;
+    let (role, provider) = trusted_role(&directory, &identity, arn, name, &mut asked.context)?;
+    let mut session = begin(asked, role, name, false, &directory)?;
+    session.provider = Some(provider.clone());
+    let mut xml = Xml::default();
+    xml.text("SubjectFromWebIdentityToken", &identity.subject);
+    xml.text("Audience", &identity.audience);
+    xml.text("Provider", &provider);
+    write_role_user(&mut xml, role, name);
+    write_packed_size(&mut xml, &session);
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+/// The role with this ARN, if it trusts the web identity for a session of this name, and the ARN of
+/// the provider that vouches for it.
+pub(super) fn trusted_role<'d>(
+    directory: &'d Directory,
+    identity: &WebIdentity,
+    arn: &str,
+    name: &str,
+    context: &mut Circumstances<'_>,
+) -> ApiResult<(&'d Role, String)> {
+    const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
+    let account = arn.split(':').nth(4).unwrap_or_default();
     let issuer = identity.issuer.name();
     let provider = format!("arn:aws:iam::{account}:oidc-provider/{issuer}");
     let role = directory.role(arn).ok_or_else(|| cannot_assume(&provider, ACTION, arn))?;
@@ -184,28 +207,14 @@ pub(super) async fn assume_role_with_web_identity(
         name: None,
         kind: CallerKind::FederatedUser,
     };
-    asked.context.more.extend(identity.keys.iter().cloned());
-    asked.context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
-    add_tags(&mut asked.context, role);
-    let request = Request {
-        caller: Some(&caller),
-        action: ACTION,
-        resource: &role.arn,
-        context: &asked.context,
-    };
-    if !matches!(role.trust.evaluate(&request), Verdict::Allowed(..)) {
-        return Err(cannot_assume(&provider, ACTION, arn));
+    context.more.extend(identity.keys.iter().cloned());
+    context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    add_tags(context, role);
+    let request = Request { caller: Some(&caller), action: ACTION, resource: &role.arn, context };
+    match role.trust.evaluate(&request) {
+        Verdict::Allowed(..) => Ok((role, provider)),
+        _ => Err(cannot_assume(&provider, ACTION, arn)),
     }
-    let mut session = begin(asked, role, name, false, &directory)?;
-    session.provider = Some(provider.clone());
-    let mut xml = Xml::default();
-    xml.text("SubjectFromWebIdentityToken", &identity.subject);
-    xml.text("Audience", &identity.audience);
-    xml.text("Provider", &provider);
-    write_role_user(&mut xml, role, name);
-    write_packed_size(&mut xml, &session);
-    write_credentials(&mut xml, asked, session)?;
-    Ok(xml)
 }
 
 /// Adds the tags of the role, which is the resource of the request.
@@ -339,9 +348,13 @@ fn refuse(form: &Form, names: &[&str]) -> ApiResult<()> {
 fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
     xml.element("AssumedRoleUser", |xml| {
         xml.text("AssumedRoleId", &format!("{}:{name}", role.unique_id));
-        let account = &role.account.id;
-        xml.text("Arn", &format!("arn:aws:sts::{account}:assumed-role/{}/{name}", role.name));
+        xml.text("Arn", &session_arn(role, name));
     });
+}
+
+/// The ARN of a session of a role.
+pub(super) fn session_arn(role: &Role, name: &str) -> String {
+    format!("arn:aws:sts::{}:assumed-role/{}/{name}", role.account.id, role.name)
 }
 
 fn write_credentials(xml: &mut Xml, asked: &Asked<'_>, session: Session) -> ApiResult<()> {

@@ -6,20 +6,15 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use http::Request;
-use http::header::{ACCEPT, USER_AGENT};
-use http_body_util::{BodyExt as _, Full, Limited};
 use parking_lot::Mutex;
-use serde_json::Value;
 
+use super::asker::Asker;
 use super::error::{self, ApiError, ApiResult};
-use super::jwt::{Key, Token, keys_of};
+use super::jwt::Token;
+use super::published::Published;
 use liteio_identity::{Directory, Issuer};
-use liteio_wire::http_client::{HttpClient, http_client, in_one_line};
 
 /// Age at which keys are refreshed.
 const KEYS_SECONDS_FRESH: i64 = 3600;
@@ -27,10 +22,6 @@ const KEYS_SECONDS_FRESH: i64 = 3600;
 const KEYS_SECONDS_MAX: i64 = 24 * 3600;
 /// Minimum time between two requests to an issuer.
 const ASK_SECONDS_MIN: i64 = 60;
-/// Time limit of a request to an issuer.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum bytes of an issuer's document.
-const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// Tolerance for an issuer's clock that runs ahead.
 const AHEAD_SECONDS_MAX: i64 = 60;
 /// Registered claims, which only the issuer sets.
@@ -54,36 +45,27 @@ pub(super) struct WebIdentities {
     known: Mutex<HashMap<String, Arc<Known>>>,
 }
 
-/// The keys of an issuer, with their ids.
-type Keys = Vec<(Option<String>, Key)>;
-
-/// The known keys of an issuer.
+/// The known documents of an issuer.
 #[derive(Default)]
 struct Known {
-    /// The keys, and the time at which they were fetched.
-    keys: Mutex<Option<(Arc<Keys>, i64)>>,
+    /// The documents, and the time at which they were fetched.
+    published: Mutex<Option<(Arc<Published>, i64)>>,
     /// The time of the last request. Locked during a request.
     asked: Arc<tokio::sync::Mutex<Option<i64>>>,
 }
 
 impl Known {
-    /// The keys, unless they are older than `seconds`.
-    fn keys(&self, now: i64, seconds: i64) -> Option<Arc<Keys>> {
-        let keys = self.keys.lock().clone();
-        keys.filter(|(_, given)| now - given < seconds).map(|(keys, _)| keys)
+    /// The documents, unless they are older than `seconds`.
+    fn published(&self, now: i64, seconds: i64) -> Option<Arc<Published>> {
+        let published = self.published.lock().clone();
+        published.filter(|(_, given)| now - given < seconds).map(|(published, _)| published)
     }
-}
-
-/// `true` if one of the keys has signed the token.
-fn verifies(keys: &Keys, token: &Token<'_>) -> bool {
-    let is_meant = |id: &Option<String>| token.key_id.is_none() || *id == token.key_id;
-    keys.iter().any(|(id, key)| is_meant(id) && token.is_signed_by(key))
 }
 
 impl WebIdentities {
     /// A verifier; `ca_file` names additional certificate authorities for issuers.
     pub(super) fn new(ca_file: Option<PathBuf>) -> WebIdentities {
-        let asker = Arc::new(Asker { ca_file, client: OnceLock::new() });
+        let asker = Arc::new(Asker::new(ca_file));
         WebIdentities { asker, known: Mutex::default() }
     }
 
@@ -106,18 +88,37 @@ impl WebIdentities {
                 "No OpenIDConnect provider found in your account for the issuer of the token",
             )
         })?;
-        let known = Arc::clone(self.known.lock().entry(issuer.url.clone()).or_default());
-        let fresh = known.keys(now, KEYS_SECONDS_FRESH);
-        if !fresh.is_some_and(|keys| verifies(&keys, &token)) {
+        let known = self.known(issuer);
+        let fresh = known.published(now, KEYS_SECONDS_FRESH);
+        if !fresh.is_some_and(|published| published.verifies(&token)) {
             self.renew(&known, issuer, now).await;
-            let keys = known.keys(now, KEYS_SECONDS_MAX).ok_or_else(|| {
+            let published = known.published(now, KEYS_SECONDS_MAX).ok_or_else(|| {
                 error::idp_communication("The keys of the identity provider cannot be read.")
             })?;
-            if !verifies(&keys, &token) {
+            if !published.verifies(&token) {
                 return Err(not_valid());
             }
         }
         check_claims(&token, issuer, now)
+    }
+
+    fn known(&self, issuer: &Issuer) -> Arc<Known> {
+        Arc::clone(self.known.lock().entry(issuer.url.clone()).or_default())
+    }
+
+    /// The documents of an issuer; `None` while they cannot be read.
+    pub(super) async fn published(&self, issuer: &Issuer, now: i64) -> Option<Arc<Published>> {
+        let known = self.known(issuer);
+        if let Some(published) = known.published(now, KEYS_SECONDS_FRESH) {
+            return Some(published);
+        }
+        self.renew(&known, issuer, now).await;
+        known.published(now, KEYS_SECONDS_MAX)
+    }
+
+    /// The client for issuers.
+    pub(super) fn asker(&self) -> &Asker {
+        &self.asker
     }
 
     /// Fetches the keys of an issuer, unless that was tried a short time ago. The request runs in
@@ -132,7 +133,9 @@ impl WebIdentities {
         let (asker, known, issuer) = (Arc::clone(&self.asker), Arc::clone(known), issuer.clone());
         let task = tokio::spawn(async move {
             match asker.ask(&issuer).await {
-                Ok(keys) => *known.keys.lock() = Some((Arc::new(keys), now)),
+                Ok(published) => {
+                    *known.published.lock() = Some((Arc::new(published), now));
+                }
                 Err(reason) => {
                     let issuer = &issuer.url;
                     tracing::warn!(issuer, reason, "the keys of an issuer cannot be read");
@@ -142,59 +145,6 @@ impl WebIdentities {
         });
         // A panic leaves the keys as they were.
         let _ = task.await;
-    }
-}
-
-/// The client for issuers.
-struct Asker {
-    ca_file: Option<PathBuf>,
-    client: OnceLock<HttpClient>,
-}
-
-impl Asker {
-    /// Fetches the keys of an issuer.
-    async fn ask(&self, issuer: &Issuer) -> Result<Keys, String> {
-        let discovery =
-            self.get(&format!("{}/.well-known/openid-configuration", issuer.url)).await?;
-        let text = |name: &str| discovery.get(name).and_then(Value::as_str).unwrap_or_default();
-        if text("issuer").trim_end_matches('/') != issuer.url {
-            return Err("its discovery document is of another issuer".to_owned());
-        }
-        let keys = text("jwks_uri");
-        if issuer.url.starts_with("https:") && !keys.starts_with("https:") {
-            return Err("its keys do not come by HTTPS".to_owned());
-        }
-        let keys = keys_of(&self.get(keys).await?);
-        match keys.is_empty() {
-            true => Err("it has no key for RS256 or ES256".to_owned()),
-            false => Ok(keys),
-        }
-    }
-
-    async fn get(&self, url: &str) -> Result<Value, String> {
-        let client = match self.client.get() {
-            Some(client) => client,
-            None => {
-                let made = http_client(self.ca_file.as_deref())?;
-                self.client.get_or_init(|| made)
-            }
-        };
-        let request = Request::get(url)
-            .header(ACCEPT, "application/json")
-            .header(USER_AGENT, concat!("LiteIO/", env!("CARGO_PKG_VERSION")))
-            .body(Full::new(Bytes::new()))
-            .map_err(|error| error.to_string())?;
-        let answer = async {
-            let answer = client.request(request).await.map_err(|error| in_one_line(&error))?;
-            if answer.status() != http::StatusCode::OK {
-                return Err(format!("it answered {}", answer.status()));
-            }
-            let body = Limited::new(answer.into_body(), DOCUMENT_BYTES_MAX).collect().await;
-            let body = body.map_err(|error| error.to_string())?.to_bytes();
-            serde_json::from_slice(&body).map_err(|_| "its answer is not JSON".to_owned())
-        };
-        let answered = tokio::time::timeout(TIMEOUT, answer).await;
-        answered.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())))
     }
 }
 
@@ -247,7 +197,7 @@ mod tests {
 
     use aws_lc_rs::rand::SystemRandom;
     use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
 

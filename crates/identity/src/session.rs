@@ -257,6 +257,7 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
         provider: session.provider.clone(),
         source_identity: session.source_identity.clone(),
         is_of_console: session.is_of_console,
+        expires: session.expires,
     };
     if let Some(user) = directory.user_of_id(&session.of) {
         if session.keys != keys_of(directory, user) {

@@ -67,6 +67,8 @@ pub struct SessionFacts {
     pub source_identity: Option<String>,
     /// `true` for a session of the console.
     pub is_of_console: bool,
+    /// The end, in seconds since 1970.
+    pub expires: i64,
 }
 
 impl User {

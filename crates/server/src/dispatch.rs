@@ -27,6 +27,7 @@ use liteio_admin::operational::{Claim, Health, Operational, Readiness, Way};
 use liteio_auth::{Identity, is_signed};
 use liteio_iam as iam;
 use liteio_iam::minio::Manager;
+use liteio_iam::settings::SignInSettings;
 use liteio_observe::delivery::Follower;
 use liteio_observe::events::Senders;
 use liteio_observe::trace::{Audience, Tracer};
@@ -63,9 +64,17 @@ pub(crate) struct Dispatch {
     agreement: Option<Arc<Agreement>>,
     /// The backup of the main space, or its standby.
     pair: Arc<Pair>,
-    /// The console is enabled, so objects share the origin of its pages.
-    has_console: bool,
+    /// If the console is enabled, objects share the origin of its pages.
+    console: Arc<ConsoleSettings>,
     stopping: Arc<AtomicBool>,
+}
+
+/// The settings of the console.
+pub(crate) struct ConsoleSettings {
+    /// It is there.
+    pub(crate) is_on: bool,
+    /// The sign-in by an issuer.
+    pub(crate) sign_in: Option<SignInSettings>,
 }
 
 impl Dispatch {
@@ -76,7 +85,7 @@ impl Dispatch {
         followers: Vec<Arc<dyn Follower>>,
         pair: Arc<Pair>,
         copies: Option<Copies>,
-        has_console: bool,
+        console: ConsoleSettings,
     ) -> Dispatch {
         let followers: Arc<[_]> = followers.into();
         let stopping = Arc::new(AtomicBool::new(false));
@@ -150,7 +159,7 @@ impl Dispatch {
         observers.extend(spaces.observer());
         let health = Arc::new(health);
         let shown = (&health, &tracer, &counters, &pair);
-        let operational = operational(shown, &spaces.main(), has_console);
+        let operational = operational(shown, &spaces.main(), &console);
         let agreement = Agreement::of(&spaces.main()).map(Arc::new);
         Dispatch {
             operational: Arc::new(operational),
@@ -163,14 +172,14 @@ impl Dispatch {
             copies: copies.map(Arc::new),
             agreement,
             pair,
-            has_console,
+            console: Arc::new(console),
             stopping,
         }
     }
 
     /// True for a browser that opens the server's root instead of the console.
     fn is_for_console(&self, head: &Parts, origin: &Origin) -> bool {
-        self.has_console
+        self.console.is_on
             && !origin.target.is_site()
             && origin.target.host_bucket().is_none()
             && browser::looks_for_console(head)
@@ -178,7 +187,7 @@ impl Dispatch {
 
     /// The isolation of an answer that shares the console's origin.
     fn isolation(&self, head: &Parts, origin: &Origin) -> Option<Isolate> {
-        (self.has_console && !origin.target.is_site()).then(|| browser::isolation(head)).flatten()
+        (self.console.is_on && !origin.target.is_site()).then(|| browser::isolation(head)).flatten()
     }
 
     /// The processing path of an operational request with a borrowed path, over which an existing
@@ -197,7 +206,7 @@ type Shared<'a> = (&'a Arc<Health>, &'a Arc<Tracer>, &'a Arc<Counters>, &'a Arc<
 fn operational(
     (health, tracer, counters, pair): Shared<'_>,
     space: &Arc<Space>,
-    has_console: bool,
+    console: &ConsoleSettings,
 ) -> Operational {
     let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
     let manager = Manager::new(Arc::clone(&app), users);
@@ -214,7 +223,8 @@ fn operational(
         let standby = pair.standby_state().as_ref().map(standby_figures);
         (pair.backup_state().as_ref().map(backup_figures), standby)
     });
-    let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
+    let sign_in = console.sign_in.clone().map(|settings| space.sign_in(settings));
+    let console = console.is_on.then(|| Arc::new(Console::new(app, is_open, sign_in)));
     Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
 
@@ -324,7 +334,7 @@ impl Dispatch {
                 // is looked up each time.
                 let shown = if spaces.can_be_replaced() {
                     let of_server = (&self.health, &self.tracer, &self.counters, &self.pair);
-                    Arc::new(operational(of_server, &space, self.has_console))
+                    Arc::new(operational(of_server, &space, &self.console))
                 } else {
                     shown
                 };

@@ -100,7 +100,7 @@ pub use config::{
     CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
     InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth, ObjectOwnership,
     OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, ReplicationSettings, Scrub,
-    Storage, TestAccess, TierSettings, TlsSettings, Webhook,
+    SignInSettings, Storage, TestAccess, TierSettings, TlsSettings, Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 pub use liteio_access::tiers::{Tier, TierKind};

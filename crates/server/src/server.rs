@@ -19,10 +19,10 @@ use crate::condition;
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, ReplicationSettings, Storage,
-    TestAccess, TierSettings, TlsSettings,
+    MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, ReplicationSettings, SignInSettings,
+    Storage, TestAccess, TierSettings, TlsSettings,
 };
-use crate::dispatch::Dispatch;
+use crate::dispatch::{ConsoleSettings, Dispatch};
 use crate::made_credentials::MadeCredentials;
 use crate::minio_volume;
 use crate::open::OpenError;
@@ -365,6 +365,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Lets people sign in to the console by an issuer of web identities.
+    pub fn console_sign_in(mut self, settings: SignInSettings) -> ServerBuilder {
+        self.config.console_sign_in = Some(settings);
+        self
+    }
+
     /// Sets the region of the server; requests signed for another region are then rejected. Without
     /// it, any region is accepted.
     pub fn region(mut self, region: impl Into<String>) -> ServerBuilder {
@@ -483,7 +489,9 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             let copies =
                 data.and_then(|data| Copies::listen(spaces.main().app.store.clone(), &data));
             opened_store = Some(spaces.main().app.store.clone());
-            Arc::new(Dispatch::new(spaces, followers, pair, copies, config.console))
+            let console =
+                ConsoleSettings { is_on: config.console, sign_in: config.console_sign_in.clone() };
+            Arc::new(Dispatch::new(spaces, followers, pair, copies, console))
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.

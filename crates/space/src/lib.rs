@@ -49,7 +49,8 @@ use http_body::Body;
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
-use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
+use liteio_iam::settings::SignInSettings;
+use liteio_iam::{self as iam, Api, Iam, SignIn, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
 use liteio_replicate::Replicators;
 use liteio_reports::{self as reports, Reports};
@@ -159,6 +160,11 @@ impl Space {
             app,
             users,
         }
+    }
+
+    /// The sign-in to the console by an issuer.
+    pub fn sign_in(&self, settings: SignInSettings) -> SignIn {
+        self.iam.sign_in(settings)
     }
 
     /// The rules for unsigned requests, if signatures are not checked.

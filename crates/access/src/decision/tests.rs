@@ -412,6 +412,7 @@ fn conditions_see_the_tags_and_the_session_of_the_sender() {
                 provider: None,
                 source_identity: Some("carol".to_owned()),
                 is_of_console: false,
+                expires: 0,
             }),
             ..Who::User(ALICE, "").user().expect("a user")
         };

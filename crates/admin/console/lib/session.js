@@ -4,12 +4,15 @@
 
 import { signHeaders } from './sign.js';
 import { hex, sha256 } from './hash.js';
+import { parseXml } from './xml.js';
 
 const NAME = 'liteio-session';
 const PATH = '/_liteio/console/session';
+const FLOW = 'liteio-flow';
+const OIDC = '/_liteio/console/oidc';
 
 let session = null;
-let server = { region: 'us-east-1', address: '', version: '', open: false };
+let server = { region: 'us-east-1', address: '', version: '', open: false, issuer: null };
 let skew = 0;
 let lastId = '';
 const listeners = new Set();
@@ -66,11 +69,39 @@ addEventListener('pagehide', () => {
   if (isReloading && session) sessionStorage.setItem(NAME, JSON.stringify(session));
 });
 
-/** Resumes the session after a reload if it is still valid. */
+/** The answer of the issuer in the address, which forgets it, and the flow that this tab has kept for it. */
+function takeAnswer() {
+  const kept = JSON.parse(sessionStorage.getItem(FLOW));
+  sessionStorage.removeItem(FLOW);
+  const answer = new URLSearchParams(location.search);
+  if (!answer.has('state') && !answer.has('error')) return null;
+  history.replaceState(null, '', location.pathname + (kept?.hash || location.hash));
+  return { ...kept, ...Object.fromEntries(['code', 'state', 'iss', 'error'].map((name) => [name, answer.get(name) ?? undefined])) };
+}
+
+/** Resumes the session after a reload if it is still valid, or begins that of an issuer's answer. Returns the reason if it is refused. */
 export async function start() {
   const saved = takeSaved();
+  const answer = takeAnswer();
   await ask();
   if (saved && Date.parse(saved.expires) > now()) session = saved;
+  if (!answer) return '';
+  const { flow, code, state, iss, error } = answer;
+  if (!flow) return 'This sign-in did not begin in this tab. Sign in again.';
+  if (!code) return `${server.issuer} did not let you in${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}.`;
+  try {
+    session = await post(`${OIDC}/finish`, JSON.stringify({ flow, code, state, iss }));
+    return '';
+  } catch (failure) {
+    return failure.message;
+  }
+}
+
+/** Leaves for the issuer, which returns to the same page. The flow stays in this tab: an answer to another one is refused. */
+export async function leaveForIssuer() {
+  const { url, flow } = await post(`${OIDC}/begin`, '');
+  sessionStorage.setItem(FLOW, JSON.stringify({ flow, hash: location.hash }));
+  location.assign(url);
 }
 
 /** The keys that requests are signed with. */
@@ -83,16 +114,20 @@ export async function signIn(id = '', secret = '') {
   const request = { method: 'POST', path: PATH, query: {}, headers: {}, host: location.host, service: 's3' };
   const long = { id: id.trim(), secret, region: server.region };
   const headers = server.open ? {} : signHeaders(long, request, hex(sha256('')), now());
-  const response = await fetch(PATH, { method: 'POST', headers, cache: 'no-store', credentials: 'omit' });
-  const text = await response.text();
-  if (!response.ok) {
-    const of = (name) => text.match(new RegExp(`<${name}>([^<]*)`))?.[1] ?? '';
-    const wrong = ['InvalidAccessKeyId', 'SignatureDoesNotMatch'].includes(of('Code'));
-    throw new Error(wrong ? 'The access key or the secret key is wrong.'
-      : of('Message') || `The server answered ${response.status}.`);
-  }
+  const begun = await post(PATH, undefined, headers);
   lastId = long.id;
-  set(JSON.parse(text));
+  set(begun);
+}
+
+async function post(path, body, headers = {}) {
+  const response = await fetch(path, { method: 'POST', headers, body, cache: 'no-store', credentials: 'omit' });
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text);
+  const root = parseXml(text);
+  const of = (name) => (root.find('Error') ?? root).get(name) ?? '';
+  const wrong = ['InvalidAccessKeyId', 'SignatureDoesNotMatch'].includes(of('Code'));
+  throw new Error(wrong ? 'The access key or the secret key is wrong.'
+    : of('Message') || `The server answered ${response.status}.`);
 }
 
 /** Forgets the keys and the pages. */

@@ -1,7 +1,7 @@
 // Signing in: long-term keys for temporary ones.
 
 import { html, useState } from '../vendor/preact.js';
-import { about, formerId, signIn, signOut } from '../lib/session.js';
+import { about, formerId, leaveForIssuer, signIn, signOut } from '../lib/session.js';
 import { Button, Dialog, Failure, TextField } from '../ui/kit.js';
 import { useAction } from '../ui/hooks.js';
 import { nextTheme, theme, useTheme } from '../ui/theme.js';
@@ -22,6 +22,14 @@ function useKeys() {
 
 const words = (isBusy) => (isBusy ? 'Signing in…' : about().open ? 'Open the console' : 'Sign in');
 
+/** The button for the issuer, if one is configured. */
+function Issuer({ note }) {
+  const [leave, isBusy, error] = useAction(leaveForIssuer);
+  const { issuer, open } = about();
+  return issuer && !open && html`<div class="or"><span>or</span></div><${Failure} error=${error} />
+    <${Button} icon="key" disabled=${isBusy} onClick=${leave}>Sign in with ${issuer}<//>${note && html`<small class="muted">${note}</small>`}`;
+}
+
 export function SignIn({ reason }) {
   const kind = useTheme();
   const { fields, run, isBusy, error, mayRun } = useKeys();
@@ -31,7 +39,7 @@ export function SignIn({ reason }) {
     label=${`Colours: ${theme()}`} onClick=${nextTheme} /></div>
     <form class="card" onSubmit=${submit}><div class="brand"><img src="icon.svg" alt="" /><h1>LiteIO</h1></div>
     ${reason && !error && html`<div class="note warn" role="status">${reason}</div>`}${fields}
-    <${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//>
+    <${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//><${Issuer} />
     <small class="muted">${about().open ? 'This server checks no signatures: everyone who can reach it may do everything.'
     : `The keys start a session that works only from ${about().address || 'this address'} and expires. The secret key is not stored.`}</small>
     </form></main>`;
@@ -42,5 +50,6 @@ export function Renew({ reason, user }) {
   const { fields, run, isBusy, mayRun } = useKeys();
   return html`<${Dialog} title="Sign in again" onSubmit=${run}><div class="note warn" role="status">${reason}</div>${fields}
     <small class="muted">The page is kept for ${user}; another user starts with a new page.</small>
+    <${Issuer} note="This leaves the page: unsaved input and uploads are lost." />
     <footer><${Button} onClick=${() => signOut()}>Leave<//><${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//></footer><//>`;
 }

@@ -6,6 +6,7 @@
 
 pub mod browser;
 mod files;
+mod oidc;
 mod routes;
 mod session;
 
@@ -13,21 +14,23 @@ use std::sync::Arc;
 
 pub use self::routes::routes;
 use liteio_access::state::App;
+use liteio_iam::SignIn;
 
 /// The path of the start page.
 pub const PATH: &str = "/_liteio/console/";
 
 /// The console of a server.
-#[derive(Debug)]
 pub struct Console {
     app: Arc<App>,
     /// Signatures are not checked: signing in needs no keys.
     is_open: bool,
+    /// The sign-in by an issuer, if one is configured.
+    sign_in: Option<SignIn>,
 }
 
 impl Console {
     /// Creates the console of a server. With `is_open`, signatures are not checked.
-    pub fn new(app: Arc<App>, is_open: bool) -> Console {
-        Console { app, is_open }
+    pub fn new(app: Arc<App>, is_open: bool, sign_in: Option<SignIn>) -> Console {
+        Console { app, is_open, sign_in }
     }
 }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::File;
-use super::{Console, PATH, session};
+use super::{Console, PATH, oidc, session};
 use crate::operator::{Operator, Refused};
 use liteio_iam::Circumstances;
 use liteio_identity::Session;
@@ -60,6 +60,8 @@ pub fn routes() -> Router<Arc<Console>> {
         .route(PATH, get(index))
         .route("/_liteio/console/{*path}", get(file))
         .route("/_liteio/console/session", get(about).post(sign_in))
+        .route("/_liteio/console/oidc/begin", post(oidc::begin))
+        .route("/_liteio/console/oidc/finish", post(oidc::finish))
         .route("/_liteio/console/share", post(share))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
@@ -94,7 +96,7 @@ fn answer(path: &str, asked: &HeaderMap) -> Result<Response, Refused> {
     Ok(response)
 }
 
-fn json_answer(value: &Value) -> Response {
+pub(super) fn json_answer(value: &Value) -> Response {
     let mut response = value.to_string().into_response();
     let headers = response.headers_mut();
     headers.extend(HEADERS);
@@ -115,6 +117,7 @@ async fn about(
         "now": Timestamp::from_second(console.app.now_unix_seconds()).unwrap_or_default().to_string(),
         "version": env!("CARGO_PKG_VERSION"),
         "open": console.is_open,
+        "issuer": console.sign_in.as_ref().map(|it| it.issuer_name()),
     }))
 }
 
@@ -193,12 +196,11 @@ async fn share(
         )
         .into());
     }
-    let session =
-        session::of_object(&user.caller.user_id, &arn, console.app.now_unix_seconds(), seconds);
+    let session = session::of_object(user, &arn, console.app.now_unix_seconds(), seconds);
     Ok(json_answer(&issue(&console, session)?))
 }
 
-fn issue(console: &Console, session: Session) -> Result<Value, ApiError> {
+pub(super) fn issue(console: &Console, session: Session) -> Result<Value, ApiError> {
     let expires = Timestamp::from_second(session.expires).unwrap_or_default();
     let issued = console.app.directory.begin(session).map_err(|error| {
         tracing::error!(%error, "no session could be begun");

@@ -17,7 +17,11 @@ pub(super) const SHARE_SECONDS_MAX: u32 = 7 * 24 * 3600;
 /// Creates a console session: it has its user's permissions, from the address that asked for it
 /// only.
 pub(super) fn of_console(user_id: &str, address: IpAddr, now: i64) -> Session {
-    let mut session = Session::new(user_id, now, SESSION_SECONDS);
+    from_address(Session::new(user_id, now, SESSION_SECONDS), address)
+}
+
+/// Makes a session one of the console, which works from this address only.
+pub(super) fn from_address(mut session: Session, address: IpAddr) -> Session {
     session.is_of_console = true;
     session.policies.push(allow(json!({
         "Effect": "Allow", "Action": "*", "Resource": "*",
@@ -26,9 +30,21 @@ pub(super) fn of_console(user_id: &str, address: IpAddr, now: i64) -> Session {
     session
 }
 
-/// Creates a session that may read one object, from anywhere.
-pub(super) fn of_object(user_id: &str, arn: &str, now: i64, seconds: u32) -> Session {
-    let mut session = Session::new(user_id, now, seconds);
+/// Creates a session that may read one object, from anywhere. A link of a role's session ends with
+/// it: nobody knows afterwards if the issuer would still vouch for its creator.
+pub(super) fn of_object(user: &User, arn: &str, now: i64, seconds: u32) -> Session {
+    let id = &user.caller.user_id;
+    // The id of a role's session is ROLE:NAME; no other one has a colon.
+    let mut session = match id.split_once(':') {
+        Some((role, name)) => {
+            let mut session = Session::new(role, now, seconds);
+            session.name = Some(name.to_owned());
+            let end = user.session.as_ref().map_or(now, |facts| facts.expires);
+            session.expires = session.expires.min(end);
+            session
+        }
+        None => Session::new(id, now, seconds),
+    };
     session.policies.push(allow(json!({
         "Effect": "Allow", "Action": ["s3:GetObject", "s3:GetObjectVersion"], "Resource": literal(arn),
     })));
@@ -68,7 +84,10 @@ pub(super) fn is_within(user: &User, action: &str, arn: &str, context: &Circumst
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use liteio_identity::Directory;
     use liteio_policy::{Kind, Policy};
 
     #[test]
@@ -82,7 +101,9 @@ mod tests {
             let session = of_console("111122223333", address.parse().expect("an address"), 0);
             Policy::parse(session.policies[0].as_bytes(), Kind::Session).expect(address);
         }
-        let session = of_object("111122223333", "arn:aws:s3:::b/\"k\\${*}", 0, 60);
+        let directory = Directory::of_roots(&[("alice", "alice-key", "alice-secret")]);
+        let alice = Arc::clone(&directory.expect("valid").find("alice-key").expect("alice").user);
+        let session = of_object(&alice, "arn:aws:s3:::b/\"k\\${*}", 0, 60);
         Policy::parse(session.policies[0].as_bytes(), Kind::Session).expect("valid");
     }
 }

@@ -40,6 +40,11 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
         &[
             "credentials_file",
             "oidc_issuer",
+            "console_oidc",
+            "console_oidc_role",
+            "console_oidc_scope",
+            "console_oidc_secret",
+            "console_oidc_secret_file",
             "no_auth",
             "allow_default_credentials",
             "allow_signature_v2",

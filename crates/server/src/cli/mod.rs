@@ -5,6 +5,7 @@
 mod about;
 mod backup;
 mod cluster;
+mod console_oidc;
 mod credentials;
 mod help;
 mod keys;
@@ -30,6 +31,7 @@ pub(crate) use self::backup::{
 pub(crate) use self::cluster::{ClusterArgs, ClusterCommand};
 #[cfg(feature = "cluster")]
 pub(crate) use self::cluster::{ClusterMoveArgs, ClusterPlaceArgs};
+pub(crate) use self::console_oidc::ConsoleOidcArgs;
 pub(crate) use self::credentials::CredentialsCommand;
 pub(crate) use self::keys::{KeyArgs, KeyCommand, KeyFileArgs, RewrapArgs};
 
@@ -384,6 +386,8 @@ pub(crate) struct ServerArgs {
     /// (AssumeRoleWithWebIdentity), with the accepted audiences (*: all); repeatable.
     #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
     pub(crate) oidc_issuer: Vec<String>,
+    #[command(flatten)]
+    pub(crate) console_oidc: ConsoleOidcArgs,
     /// Enable the test API at /_liteio/test: resets, snapshots, faults, time. "local" accepts
     /// requests from this machine, "any" from everywhere; they need no signature [default: off;
     /// without a value: local].

@@ -4,6 +4,7 @@ mod audit;
 pub(crate) mod backup;
 mod buckets;
 pub(crate) mod cluster;
+mod console_oidc;
 mod credentials;
 pub(crate) mod environment;
 mod metrics;
@@ -33,7 +34,7 @@ pub use self::profile::Profile;
 pub use self::replication::ReplicationSettings;
 pub use self::test_api::TestAccess;
 pub use self::tiers::TierSettings;
-pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
+pub use liteio_iam::settings::{CredentialsSource, OidcIssuer, SignInSettings};
 pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
 pub(crate) use liteio_import::volume::TakeOver;
@@ -266,6 +267,8 @@ pub struct Config {
     pub test_api: Option<TestAccess>,
     /// The issuers of web identities, in addition to the credentials file's.
     pub oidc_issuers: Vec<OidcIssuer>,
+    /// The sign-in to the console by an issuer.
+    pub console_sign_in: Option<SignInSettings>,
 }
 
 /// The object ownership of a bucket: the owner of objects, and whether ACLs are enabled.
@@ -355,6 +358,7 @@ impl Default for Config {
             is_standby: false,
             test_api: None,
             oidc_issuers: Vec::new(),
+            console_sign_in: None,
         }
     }
 }
@@ -451,6 +455,7 @@ impl Config {
             test_api: test_api::resolve(arguments.test_api.as_deref())
                 .map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
+            console_sign_in: None,
         };
         config.check_exposure(arguments)?;
         Ok(config)
@@ -483,6 +488,7 @@ impl Config {
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         backup::check_standby(&config)?;
         cluster::check(&config, &arguments)?;
+        config.console_sign_in = console_oidc::resolve(&arguments.console_oidc)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

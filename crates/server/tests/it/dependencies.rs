@@ -150,6 +150,7 @@ const RULES: &[Rule] = &[
         "admin",
         &[
             "minio",
+            "console::oidc",
             "console::routes",
             "metrics::access",
             "metrics::routes",
