@@ -150,8 +150,14 @@ impl User {
     /// `true` for keys of the user with this unique id whose rights a policy narrows. By creating
     /// or changing other keys of the user, they would gain all of its rights.
     pub fn is_narrowed_to_less_than(&self, user_id: &str) -> bool {
+        self.is_narrowed() && self.caller.user_id == user_id
+    }
+
+    /// `true` for keys whose rights a policy narrows. A session of the console has all rights of its
+    /// user: its policy names an address only.
+    pub fn is_narrowed(&self) -> bool {
         let is_of_console = self.session.as_ref().is_some_and(|session| session.is_of_console);
-        self.session_policies.is_some() && !is_of_console && self.caller.user_id == user_id
+        self.session_policies.is_some() && !is_of_console
     }
 
     /// The canonical id of its account.

@@ -209,7 +209,7 @@ fn operational(
     console: &ConsoleSettings,
 ) -> Operational {
     let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
-    let manager = Manager::new(Arc::clone(&app), users);
+    let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
     let audience = Audience::new(Arc::clone(tracer), Arc::clone(&app.directory));
     let admin = Admin::new(Arc::clone(&app), manager, audience.clone());
     let is_open = space.no_auth().is_some();
@@ -224,7 +224,7 @@ fn operational(
         (pair.backup_state().as_ref().map(backup_figures), standby)
     });
     let sign_in = console.sign_in.clone().map(|settings| space.sign_in(settings));
-    let console = console.is_on.then(|| Arc::new(Console::new(app, is_open, sign_in)));
+    let console = console.is_on.then(|| Arc::new(Console::new(app, users, is_open, sign_in)));
     Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
 

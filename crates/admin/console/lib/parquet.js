@@ -1,4 +1,6 @@
-// The schema of a Parquet file: its footer, in the compact protocol of Thrift.
+// The schema of a Parquet file: its footer.
+
+import { Reader } from './thrift.js';
 
 const FOOTER_BYTES_MAX = 16 << 20;
 const FIRST_READ = 64 << 10;
@@ -13,78 +15,6 @@ const LOGICAL = {
   1: 'STRING', 2: 'MAP', 3: 'LIST', 4: 'ENUM', 5: 'DECIMAL', 6: 'DATE', 7: 'TIME', 8: 'TIMESTAMP', 10: 'INTEGER', 11: 'NULL',
   12: 'JSON', 13: 'BSON', 14: 'UUID', 15: 'FLOAT16', 16: 'VARIANT', 17: 'GEOMETRY', 18: 'GEOGRAPHY',
 };
-
-class Reader {
-  constructor(bytes) {
-    this.bytes = bytes;
-    this.at = 0;
-    this.depth = 0;
-  }
-
-  byte() {
-    if (this.at >= this.bytes.length) throw new Error('The footer of the Parquet file is truncated.');
-    return this.bytes[this.at++];
-  }
-
-  varint() {
-    let value = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = this.byte();
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    throw new Error('The footer of the Parquet file contains an overlong number.');
-  }
-
-  integer() {
-    const value = this.varint();
-    return Number((value >> 1n) ^ -(value & 1n));
-  }
-
-  binary() {
-    const length = Number(this.varint());
-    if (length > this.bytes.length - this.at) throw new Error('The footer of the Parquet file contains an overlong string.');
-    this.at += length;
-    return this.bytes.subarray(this.at - length, this.at);
-  }
-
-  value(type) {
-    switch (type) {
-      case 1: return true;
-      case 2: return false;
-      case 3: return this.byte();
-      case 4: case 5: case 6: return this.integer();
-      case 7: this.at += 8; return 0;
-      case 8: return this.binary();
-      case 9: case 10: return this.list();
-      case 12: return this.struct();
-      default: throw new Error('The footer of the Parquet file has an unknown type.');
-    }
-  }
-
-  list() {
-    const head = this.byte();
-    const count = head >> 4 === 15 ? Number(this.varint()) : head >> 4;
-    if (count > this.bytes.length - this.at) throw new Error('The footer of the Parquet file contains an overlong list.');
-    const type = head & 15;
-    // A boolean in a list takes one byte.
-    return Array.from({ length: count }, () => (type <= 2 ? this.byte() === 1 : this.value(type)));
-  }
-
-  /** Fields by their numbers. */
-  struct() {
-    if (++this.depth > 32) throw new Error('The footer of the Parquet file is nested too deeply.');
-    const fields = {};
-    for (let id = 0; ;) {
-      const head = this.byte();
-      if (head === 0) break;
-      id = head >> 4 ? id + (head >> 4) : this.integer();
-      fields[id] = this.value(head & 15);
-    }
-    this.depth--;
-    return fields;
-  }
-}
 
 const textOf = (bytes) => (bytes ? new TextDecoder().decode(bytes) : '');
 
@@ -112,7 +42,50 @@ export function parseFooter(bytes) {
     }
   };
   visit(elements[0]?.[5] ?? 0, 0);
-  return { version: file[1], rows: file[3] ?? 0, groups: (file[4] ?? []).length, createdBy: textOf(file[6]), columns };
+  return {
+    version: file[1], rows: file[3] ?? 0, groups: (file[4] ?? []).length, createdBy: textOf(file[6]), columns,
+    leaves: leavesOf(elements), rowGroups: (file[4] ?? []).slice(0, 1).map((group) => ({ columns: (group[1] ?? []).map(chunkOf) })),
+  };
+}
+
+/** Where the pages of a column are. */
+function chunkOf({ 1: path, 3: about, 8: crypto }) {
+  if (!about || crypto) return undefined;
+  return { isElsewhere: Boolean(path), codec: about[4], size: about[7], start: Math.min(about[11] || about[9], about[9]) };
+}
+
+const UNITS = { 1: 'MILLIS', 2: 'MICROS', 3: 'NANOS' };
+
+/** A column of values: its name, its type, and the most that its levels can be. */
+function leafOf(element, name, def, rep, isOptional) {
+  const [kind] = Object.keys(element[10] ?? {});
+  const about = element[10]?.[kind] ?? {};
+  const converted = CONVERTED[element[6]] ?? '';
+  const old = converted.match(/^(TIME|TIMESTAMP)_(.+)$/);
+  const [number] = Object.keys(about[2] ?? {});
+  return {
+    name, def, rep, isOptional, physical: TYPES[element[1]], length: element[2], logical: kind ? LOGICAL[kind] : old?.[1] ?? converted,
+    unit: kind ? UNITS[number] : old?.[2], isUtc: kind ? about[1] === true : Boolean(old), scale: element[7] ?? about[1] ?? 0,
+    isUnsigned: kind ? LOGICAL[kind] === 'INTEGER' && about[2] === false : converted.startsWith('UINT'),
+  };
+}
+
+function leavesOf(elements) {
+  const leaves = [];
+  let at = 1;
+  const visit = (count, path, def, rep, of) => {
+    for (let i = 0; i < count && at < elements.length && path.length < 64; i++) {
+      const element = elements[at++];
+      // The outermost group decides if a row has no value at all.
+      const optional = of ?? element[3] === 1;
+      const names = [...path, textOf(element[4])];
+      const [deeper, longer] = [def + (element[3] ? 1 : 0), rep + (element[3] === 2 ? 1 : 0)];
+      if (element[5]) visit(element[5], names, deeper, longer, optional);
+      else leaves.push(leafOf(element, names.join('.'), deeper, longer, optional));
+    }
+  };
+  visit(elements[0]?.[5] ?? 0, [], 0, 0);
+  return leaves;
 }
 
 /** The schema of a file of `size` bytes; `read(from, to)` gives bytes of it, both inclusive. */

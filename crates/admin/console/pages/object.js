@@ -8,13 +8,14 @@ import { share } from '../lib/share.js';
 import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Menu, Pairs, SaveFailure, Secret, Spinner, Tabs, TextField, toast } from '../ui/kit.js';
 import { useAction, useLoad } from '../ui/hooks.js';
 import { baseName, bytes, number, shortVersion, time, timeOf } from '../lib/format.js';
+import { ObjectLock } from './object_lock.js';
 import { Preview } from './preview.js';
 
 const FACTS = [
   ['cache-control', 'Cache control'], ['content-disposition', 'Disposition'], ['content-encoding', 'Encoding'],
   ['content-language', 'Language'], ['x-amz-storage-class', 'Storage class'], ['x-amz-server-side-encryption', 'Encryption'],
   ['x-amz-server-side-encryption-aws-kms-key-id', 'Encryption key'], ['x-amz-object-lock-mode', 'Retention'],
-  ['x-amz-object-lock-retain-until-date', 'Retained until'], ['x-amz-object-lock-legal-hold', 'Legal hold'], ['x-amz-expiration', 'Expiration'],
+  ['x-amz-object-lock-retain-until-date', 'Retained until'], ['x-amz-object-lock-event-hold', 'Event hold'], ['x-amz-object-lock-legal-hold', 'Legal hold'], ['x-amz-expiration', 'Expiration'],
   ['x-amz-website-redirect-location', 'Redirect'],
 ];
 
@@ -121,10 +122,10 @@ export function ObjectDrawer({ bucket, objectKey, version, tab = 'overview', isV
   const choose = (next) => { history.replaceState(null, '', at({ key: objectKey, version, tab: next })); setTab(next); };
   const [current, setTab] = useState(tab);
   const gone = head.error && [404, 405].includes(head.error.status);
-  const tabs = [['overview', 'Overview'], ['preview', 'Preview'], isVersioned && ['versions', 'Versions'], ['metadata', 'Tags and metadata'], ['share', 'Share']].filter(Boolean);
+  const tabs = [['overview', 'Overview'], ['preview', 'Preview'], isVersioned && ['versions', 'Versions'], ['metadata', 'Tags and metadata'], isVersioned && ['lock', 'Lock'], ['share', 'Share']].filter(Boolean);
   const shown = gone && isVersioned ? 'versions' : current;
   const props = { bucket, objectKey, version, head: head.data, at, onChange: changed, download };
-  const content = { overview: Overview, preview: Preview, versions: Versions, metadata: Metadata, share: Share }[shown] ?? Overview;
+  const content = { overview: Overview, preview: Preview, versions: Versions, metadata: Metadata, lock: ObjectLock, share: Share }[shown] ?? Overview;
   return html`<${Dialog} kind="drawer" title=${baseName(objectKey)} onClose=${onClose} head=${html`
     <${Button} icon="download" small disabled=${!head.data} onClick=${() => download({ key: objectKey, version })}>Download<//>
     <${Button} icon="trash" small kind="quiet" label="Delete" onClick=${() => setRemoving(true)} />`}>

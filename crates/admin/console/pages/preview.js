@@ -7,6 +7,7 @@ import { inlineUrl, readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
 import { reindent } from '../lib/json.js';
 import { parquetSchema } from '../lib/parquet.js';
+import { parquetRows } from '../lib/parquet_rows.js';
 import { Failure, Spinner } from '../ui/kit.js';
 import { useLoad } from '../ui/hooks.js';
 import { baseName, bytes, number, plural } from '../lib/format.js';
@@ -14,6 +15,7 @@ import { baseName, bytes, number, plural } from '../lib/format.js';
 const TEXT_BYTES_MAX = 512 << 10;
 const IMAGE_BYTES_MAX = 24 << 20;
 const ROWS_MAX = 200;
+const PARQUET_ROWS_MAX = 100;
 /** More cells would freeze the page: a line of commas has half a million of them. */
 const COLUMNS_MAX = 100;
 /** Maximum rows of a schema, one for each column. */
@@ -79,6 +81,15 @@ function Picture({ data, type, name, onFail }) {
     onLoad=${(event) => setSize(`${event.target.naturalWidth} × ${event.target.naturalHeight}`)} /><p class="muted">${size}</p>`;
 }
 
+/** The first rows of a Parquet file. Columns that cannot be shown have their reason, once for all that share it. */
+function ParquetRows({ rows: { names, rows, failed }, schema }) {
+  const reasons = Map.groupBy(failed, ([, reason]) => reason);
+  const columns = schema.leaves.length > COLUMNS_MAX ? `, the first ${number(COLUMNS_MAX)} of ${number(schema.leaves.length)} columns` : '';
+  return html`${[...reasons].map(([reason, of]) => html`<div class="note warn">${of.slice(0, 5).map(([name]) => name).join(', ')}${of.length > 5 && ` and ${of.length - 5} more`}: ${reason}</div>`)}
+    ${names.length > 0 && html`<p class="muted">The first ${plural(rows.length, 'row')} of ${number(schema.rows)}${columns}</p><div class="card scroll-x" tabindex="0"><table><caption class="sr">Rows</caption><thead><tr>${names.map((name) => html`<th>${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell ?? html`<span class="muted">null</span>`}</td>`)}</tr>`)}</tbody></table></div>`}`;
+}
+
 const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} rows in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}${schema.columns.length > SCHEMA_ROWS_MAX && `; the first ${number(SCHEMA_ROWS_MAX)} of ${number(schema.columns.length)} columns`}</p>
   <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.slice(0, SCHEMA_ROWS_MAX).map((it) => html`<tr>
   <td style=${{ paddingLeft: `${12 + 16 * it.depth}px` }} class="main">${it.name}</td><td><code>${it.type}</code></td><td class="muted">${it.repetition}</td></tr>`)}</tbody></table></div>`;
@@ -105,7 +116,11 @@ export function Preview({ bucket, objectKey, version, head }) {
   const shown = asText ? 'text' : kind;
   const { data, error } = useLoad(async () => {
     const read = (range) => (head.size ? readObject(bucket, objectKey, { version, ...range }) : new Uint8Array());
-    if (shown === 'parquet') return { schema: await parquetSchema(head.size, (from, to) => read({ from, to })) };
+    if (shown === 'parquet') {
+      const part = (from, to) => read({ from, to });
+      const schema = await parquetSchema(head.size, part);
+      return { schema, rows: await parquetRows(schema, head.size, part, PARQUET_ROWS_MAX, COLUMNS_MAX) };
+    }
     if (shown === 'image' || shown === 'svg') return { data: await read({}) };
     if (shown === 'media' || shown === 'pdf') return { url: inlineUrl(bucket, objectKey, version, detail ?? 'application/pdf') };
     if (shown === 'gzip') return gunzip(await read({ from: 0, to: TEXT_BYTES_MAX - 1 }), TEXT_BYTES_MAX);
@@ -121,7 +136,7 @@ export function Preview({ bucket, objectKey, version, head }) {
   const textual = html`<p><button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></p>`;
   if (data.url && shown === 'media') return html`<${Media} url=${data.url} type=${detail} name=${objectKey} />`;
   if (data.url && shown === 'pdf') return html`<iframe class="preview-page" src=${data.url} title=${objectKey} />`;
-  if (data.schema) return html`<${Parquet} schema=${data.schema} />`;
+  if (data.schema) return html`<${ParquetRows} rows=${data.rows} schema=${data.schema} /><${Parquet} schema=${data.schema} />`;
   if (!data.data) return html`<${Spinner} />`;
   if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
   if (shown === 'svg') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} onFail=${() => setAsText(true)} />${textual}`;

@@ -31,14 +31,14 @@ macro_rules! files {
 }
 
 static FILES: [File; FILES_COUNT] = files!(
-    "app.js" "icon.svg" "index.html" "lib/api.js" "lib/csv.js" "lib/drafts.js" "lib/drop.js"
+    "app.js" "icon.svg" "index.html" "lib/api.js" "lib/csv.js" "lib/decompress.js" "lib/drafts.js" "lib/drop.js"
     "lib/empty.js" "lib/encoded_words.js" "lib/format.js" "lib/gzip.js" "lib/hash.js" "lib/iam.js"
-    "lib/json.js" "lib/markdown.js" "lib/metadata.js" "lib/overview.js" "lib/parquet.js"
+    "lib/json.js" "lib/lock.js" "lib/markdown.js" "lib/metadata.js" "lib/overview.js" "lib/own_keys.js" "lib/parquet.js" "lib/parquet_rows.js" "lib/parquet_values.js"
     "lib/prometheus.js" "lib/rates.js" "lib/readings.js" "lib/replication.js" "lib/s3.js"
     "lib/server.js" "lib/session.js" "lib/settings.js" "lib/shape.js" "lib/share.js" "lib/sign.js"
-    "lib/snippets.js" "lib/trace.js" "lib/transfer.js" "lib/upload.js" "lib/vectors.js"
-    "lib/xml.js" "lib/zip.js" "pages/buckets.js" "pages/home/index.js" "pages/metrics/index.js"
-    "pages/metrics/tables.js" "pages/object.js" "pages/objects/dialogs.js"
+    "lib/snippets.js" "lib/thrift.js" "lib/trace.js" "lib/transfer.js" "lib/upload.js" "lib/vectors.js"
+    "lib/xml.js" "lib/zip.js" "lib/zstd.js" "pages/buckets.js" "pages/home/index.js" "pages/metrics/index.js"
+    "pages/metrics/tables.js" "pages/object.js" "pages/object_lock.js" "pages/objects/dialogs.js"
     "pages/objects/index.js" "pages/objects/listing.js" "pages/objects/open_uploads.js"
     "pages/preview.js" "pages/settings/cors.js" "pages/settings/encryption.js"
     "pages/settings/events.js" "pages/settings/index.js" "pages/settings/lifecycle.js"
@@ -47,7 +47,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "pages/settings/replication.js" "pages/settings/rules.js" "pages/settings/tags.js"
     "pages/settings/versioning.js" "pages/settings/website.js" "pages/sign_in.js"
     "pages/trace/entry.js" "pages/trace/index.js" "pages/upload_list.js" "pages/users/group.js"
-    "pages/users/index.js" "pages/users/keys.js" "pages/users/new_user.js" "pages/users/parts.js"
+    "pages/users/index.js" "pages/users/keys.js" "pages/users/new_user.js" "pages/users/own_keys.js" "pages/users/parts.js"
     "pages/users/policies_of.js" "pages/users/policy.js" "pages/users/role.js"
     "pages/users/user.js" "pages/vectors/index.js" "pages/vectors/put_vectors.js"
     "pages/vectors/query.js" "pages/vectors/vector.js" "pages/vectors/vector_index.js"
@@ -55,7 +55,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "ui/icons.js" "ui/kit.js" "ui/plot.js" "ui/scroll.js" "ui/theme.js" "vendor/LICENSE-htm"
     "vendor/LICENSE-preact" "vendor/preact.js"
 );
-const FILES_COUNT: usize = 94;
+const FILES_COUNT: usize = 103;
 
 impl File {
     /// The file at a path below the console's; the start page for an empty path.

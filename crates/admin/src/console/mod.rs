@@ -6,6 +6,7 @@
 
 pub mod browser;
 mod files;
+mod keys;
 mod oidc;
 mod routes;
 mod session;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 pub use self::routes::routes;
 use liteio_access::state::App;
-use liteio_iam::SignIn;
+use liteio_iam::minio::Manager;
+use liteio_iam::{SignIn, Users};
 
 /// The path of the start page.
 pub const PATH: &str = "/_liteio/console/";
@@ -26,11 +28,19 @@ pub struct Console {
     is_open: bool,
     /// The sign-in by an issuer, if one is configured.
     sign_in: Option<SignIn>,
+    /// The users, for their own keys.
+    manager: Manager,
 }
 
 impl Console {
     /// Creates the console of a server. With `is_open`, signatures are not checked.
-    pub fn new(app: Arc<App>, is_open: bool, sign_in: Option<SignIn>) -> Console {
-        Console { app, is_open, sign_in }
+    pub fn new(
+        app: Arc<App>,
+        users: Arc<Users>,
+        is_open: bool,
+        sign_in: Option<SignIn>,
+    ) -> Console {
+        let manager = Manager::new(Arc::clone(&app), users);
+        Console { app, is_open, sign_in, manager }
     }
 }

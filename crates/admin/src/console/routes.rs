@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::File;
-use super::{Console, PATH, oidc, session};
+use super::{Console, PATH, keys, oidc, session};
 use crate::operator::{Operator, Refused};
 use liteio_iam::Circumstances;
 use liteio_identity::Session;
@@ -63,6 +63,11 @@ pub fn routes() -> Router<Arc<Console>> {
         .route("/_liteio/console/oidc/begin", post(oidc::begin))
         .route("/_liteio/console/oidc/finish", post(oidc::finish))
         .route("/_liteio/console/share", post(share))
+        .route("/_liteio/console/keys", get(keys::list).post(keys::create))
+        .route(
+            "/_liteio/console/keys/{id}",
+            get(keys::info).post(keys::change).delete(keys::remove),
+        )
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 

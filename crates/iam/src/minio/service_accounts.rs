@@ -225,7 +225,7 @@ impl Desk<'_> {
                 "A key that a policy narrows makes and changes no other keys of its user.",
             ));
         }
-        let is_root = user.is_root() && user.session_policies.is_none();
+        let is_root = user.is_root() && !user.is_narrowed();
         match owner == self.account() && !is_root {
             true => Err(error::access_denied(
                 "Only the root user, by a key without a policy, makes and changes service accounts of \

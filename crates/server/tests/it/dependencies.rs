@@ -150,6 +150,7 @@ const RULES: &[Rule] = &[
         "admin",
         &[
             "minio",
+            "console::keys",
             "console::oidc",
             "console::routes",
             "metrics::access",

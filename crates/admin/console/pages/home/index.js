@@ -10,6 +10,7 @@ import { go, link, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { bytes, number, plural, span } from '../../lib/format.js';
 import { CreateBucket } from '../buckets.js';
 import { Keys } from '../users/keys.js';
+import { OwnKeys } from '../users/own_keys.js';
 
 const Tile = ({ name, value, more, share, kind = '' }) => html`<div class="card tile"><small>${name}</small><b class=${kind}>${value}</b>
   <small>${more ?? ' '}</small>${share !== undefined && html`<div class="progress"><i class=${share > 0.9 ? 'full' : ''} style=${{ width: `${Math.min(100, 100 * share)}%` }} /></div>`}</div>`;
@@ -45,11 +46,15 @@ function Connect() {
 }
 
 /** Users that the IAM API made have keys of their own; those of the configuration have one there. */
-function OwnKeys() {
+function AllKeys() {
   const arn = current()?.arn ?? '';
-  if (arn.includes(':user/')) return html`<${Keys} name=${nameOf({ user: arn })} isOwn />`;
+  if (arn.includes(':user/')) return html`<${Keys} name=${nameOf({ user: arn })} isOwn /><${OwnKeys} />`;
+  if (arn.includes(':assumed-role/')) {
+    return html`<section class="card panel section" aria-label="Your access keys"><h2>Your access keys</h2>
+      <p class="muted none">You are signed in by an issuer, for a time: a role has no access keys.</p></section>`;
+  }
   return html`<section class="card panel section" aria-label="Your access keys"><h2>Your access keys</h2>
-    <p class="muted none">You are the root user: its key is in the configuration of the server. Create a <a href=${link(['users'])}>user</a> for each program and person.</p></section>`;
+    <p class="muted none">You are the root user: its key is in the configuration of the server. Create a <a href=${link(['users'])}>user</a> for each program and person.</p></section><${OwnKeys} />`;
 }
 
 export function Home() {
@@ -58,6 +63,6 @@ export function Home() {
   useShortcuts({ n: () => setCreating(true) });
   return html`<${Head} crumbs=${['Home']}><${Button} icon="plus" kind="primary" onClick=${() => setCreating(true)}>New bucket<//><//>
     <div class="content" tabindex="0" role="region" aria-label="Home">${!data && loading && html`<${Spinner} />`}
-    ${data && html`<${Tiles} ...${data} />`}<div class="stack"><${Connect} />${!about().open && html`<${OwnKeys} />`}</div></div>
+    ${data && html`<${Tiles} ...${data} />`}<div class="stack"><${Connect} />${!about().open && html`<${AllKeys} />`}</div></div>
     ${isCreating && html`<${CreateBucket} onClose=${(name) => (name ? go(['buckets', name]) : setCreating(false))} />`}`;
 }
