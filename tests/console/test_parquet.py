@@ -96,9 +96,10 @@ def test_a_column_that_cannot_be_shown_says_why(page, server, s3, bucket):
     file = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"good": ["a", "b"], "bad": ["c" * 500, "d" * 500]}), file, use_dictionary=False)
     body = bytearray(file.getvalue())
-    # The tag of a copy that goes back farther than the page's first byte.
-    start = pyarrow.parquet.read_metadata(file).row_group(0).column(1).data_page_offset
-    body[start + 30:start + 60] = b"\xfe" * 30
+    # Copies from before the page's first byte.
+    column = pyarrow.parquet.read_metadata(file).row_group(0).column(1)
+    end = column.data_page_offset + column.total_compressed_size
+    body[end - 12:end] = b"\xfe" * 12
     s3.put_object(Bucket=bucket, Key="damaged.parquet", Body=bytes(body))
     open_object(page, server, bucket, "damaged.parquet", "preview")
     page.sees("The first 2 rows")

@@ -81,7 +81,8 @@ function leavesOf(elements) {
       const names = [...path, textOf(element[4])];
       const [deeper, longer] = [def + (element[3] ? 1 : 0), rep + (element[3] === 2 ? 1 : 0)];
       if (element[5]) visit(element[5], names, deeper, longer, optional);
-      else leaves.push(leafOf(element, names.join('.'), deeper, longer, optional));
+      // The groups that make a list have no names of anybody.
+      else leaves.push(leafOf(element, names.join('.').replace(/\.(list\.(element|item)|bag\.array_element)(?=\.|$)/g, ''), deeper, longer, optional));
     }
   };
   visit(elements[0]?.[5] ?? 0, [], 0, 0);
