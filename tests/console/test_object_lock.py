@@ -68,7 +68,7 @@ def test_an_event_hold_keeps_the_version_until_its_release(page, server, s3, loc
     open_object(page, server, locked, "a.txt", "lock")
     page.choose("Mode", "COMPLIANCE")
     page.click("Event hold", role="field")
-    page.fill("Duration behind the release", "2")
+    page.fill("Duration after the release", "2")
     page.choose("Unit", "Years")
     page.click("Save retention")
     page.sees("The retention was saved.")

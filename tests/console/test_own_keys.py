@@ -65,7 +65,7 @@ def test_a_policy_of_ones_own_and_what_is_wrong_with_it(browser, other):
     page.run("location.hash = '#/home'")
     page.until("(() => { document.querySelector('section[aria-label=\"Your service accounts\"] header button').click(); return true; })()")
     page.choose("Rights", "policy")
-    page.fill("Policy", '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:Fly", "Resource": "*"}]}')
+    page.fill("Policy", '{"Version": "2012-10-17", "Statement": [{"Effect": "Perhaps", "Action": "s3:Get*", "Resource": "*"}]}')
     page.click("Create")
     page.until("!!document.querySelector('dialog[open] .note.bad')")
     page.fill("Policy", "{")

@@ -43,9 +43,9 @@ export function ObjectLock({ bucket, objectKey, version, head, onChange }) {
       onChange=${(isOn) => save(() => putLegalHold(bucket, objectKey, at, isOn), isOn ? 'The legal hold is on.' : 'The legal hold was removed.')} />
     <h3>Retention</h3>
     <${Choice} label="Mode" value=${lock.mode} onChange=${(mode) => change({ mode, event: Boolean(mode) && lock.event })} options=${[['', 'None'], ...MODES]} />
-    ${lock.mode && html`<${Check} label="Event hold" hint="Keeps the version until the hold is released, and its duration behind that." checked=${lock.event}
+    ${lock.mode && html`<${Check} label="Event hold" hint="Keeps the version until the hold is released, and for its duration after that." checked=${lock.event}
       onChange=${(event) => change({ event, count: lock.count || '30' })} />
-    ${lock.event && html`<div class="inputs"><${TextField} label="Duration behind the release" type="number" min="1" value=${lock.count} onInput=${(count) => change({ count })} />
+    ${lock.event && html`<div class="inputs"><${TextField} label="Duration after the release" type="number" min="1" value=${lock.count} onInput=${(count) => change({ count })} />
       <${Choice} label="Unit" value=${lock.unit} options=${UNITS} onChange=${(unit) => change({ unit })} /></div>`}
     <${TextField} label=${lock.event ? 'Retained at least until' : 'Retained until'} type="datetime-local" value=${until} onInput=${setUntil}
       hint=${former.event && lock.event ? `If the hold were released now: ${time(former.until)}.` : undefined} />`}

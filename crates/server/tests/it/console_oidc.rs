@@ -86,7 +86,7 @@ async fn a_person_gets_the_first_role_of_a_claim_that_trusts_them() {
     let text = |name: &str| told[name].as_str().expect("a text").to_owned();
     let (access_key, secret_key) = (text("access_key").leak(), text("secret_key").leak());
     let user = User { access_key, secret_key, id: "" };
-    let ask = |method: &str, path: &str| {
+    let ask = |method: &'static str, path: &'static str| {
         let request = server.request(method, path).by(user);
         request.header("x-amz-security-token", told["token"].as_str().expect("a token"))
     };
@@ -177,11 +177,15 @@ async fn answers_count_once_for_the_page_that_has_begun() {
     let again = finish(&server, ORIGIN, &begun["flow"], (&state, &code)).await;
     assert!(again.expect_error(403, "AccessDenied").text().contains("used already"));
     assert_eq!(issuer.asked().len(), asked + 1);
-    // The same code for another sign-in: its verifier is not the one of the code.
-    let begun = begin(&server).await;
-    let (state, _) = issuer.sign_in(begun["url"].as_str().expect("a URL"), claims());
-    let stolen = finish(&server, ORIGIN, &begun["flow"], (&state, &code)).await;
-    assert!(stolen.expect_error(403, "AccessDenied").text().contains("refuses the code"));
+    // A code that was used already, and a fresh one of another sign-in: the verifier is not its own.
+    let url = other["url"].as_str().expect("a URL");
+    let (_, of_other) = issuer.sign_in(url, claims());
+    for stolen in [&code, &of_other] {
+        let begun = begin(&server).await;
+        let (state, _) = issuer.sign_in(begun["url"].as_str().expect("a URL"), claims());
+        let reply = finish(&server, ORIGIN, &begun["flow"], (&state, stolen)).await;
+        assert!(reply.expect_error(403, "AccessDenied").text().contains("refuses the code"));
+    }
 
     let begun = begin(&server).await;
     let (state, code) = issuer.sign_in(begun["url"].as_str().expect("a URL"), claims());

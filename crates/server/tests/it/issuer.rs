@@ -25,6 +25,8 @@ pub(crate) struct Issuer {
 struct State {
     /// Codes that were given, and not exchanged yet.
     codes: HashMap<String, Given>,
+    /// The number of codes so far.
+    given: usize,
     /// Answers 503 to exchanges.
     is_down: bool,
     /// The requests for tokens: `Authorization` and the form.
@@ -93,7 +95,8 @@ impl Issuer {
         assert_eq!(query["code_challenge_method"], "S256");
         assert!(query["scope"].split(' ').any(|it| it == "openid"));
         let mut state = self.state.lock();
-        let code = format!("code-{}", state.codes.len());
+        state.given += 1;
+        let code = format!("code-{}", state.given);
         let returned = (query["state"].clone(), code.clone());
         state.codes.insert(code, Given { query, claims });
         returned
@@ -167,12 +170,12 @@ impl Issuer {
         if authorization != format!("Basic {pair}") {
             return (401, json!({"error": "invalid_client"}));
         }
-        let given = state.codes.get_mut(&form["code"]).filter(|given| {
+        let given = state.codes.remove(&form["code"]).filter(|given| {
             let challenge = coded(digest(&SHA256, form["code_verifier"].as_bytes()));
             form["grant_type"] == "authorization_code"
                 && given.query["code_challenge"] == challenge
                 && given.query["redirect_uri"] == form["redirect_uri"]
-                && given.query.remove("client_id").as_ref() == Some(&form["client_id"])
+                && given.query["client_id"] == form["client_id"]
         });
         let Some(given) = given else { return (400, json!({"error": "invalid_grant"})) };
         let mut claims = json!({"nonce": given.query["nonce"], "aud": "console"});

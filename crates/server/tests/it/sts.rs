@@ -1,7 +1,7 @@
 //! Keys for a time, as clients of STS get and use them.
 
 use liteio::{KeySources, MasterKeySource, OidcIssuer, Server, ServerHandle};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::harness::{ALICE, BOB, RawRequest, TestServer, User, memory, start_with};
