@@ -71,6 +71,11 @@ impl Issuer {
         self.url.trim_start_matches("http://")
     }
 
+    /// The same issuer under another URL, where nobody answers.
+    pub(crate) fn at(self, url: &str) -> Issuer {
+        Issuer { url: url.to_owned(), ..self }
+    }
+
     /// A token with these claims in place of the usual ones.
     pub(crate) fn token(&self, changed: Value) -> String {
         let now = jiff::Timestamp::now().as_second();

@@ -30,7 +30,7 @@ function Create({ onClose }) {
     name, expiration: days && new Date(Date.now() + days * DAY).toISOString(), policy: policyOf(rights, bucket, text),
   })));
   const isWhole = rights !== 'bucket' || bucket;
-  return html`<${Dialog} title="New access key of yours" onClose=${() => onClose()} onSubmit=${() => isWhole && !isBusy && run()}>
+  return html`<${Dialog} title="New service account" onClose=${() => onClose()} onSubmit=${() => isWhole && !isBusy && run()}>
     <${TextField} label="Name" value=${name} onInput=${setName} maxlength="32" pattern="[A-Za-z][A-Za-z0-9_\\-]*" hint="Letters, digits, - and _; optional." />
     <${Choice} label="Ends" value=${days} onChange=${setDays} options=${ENDS} />
     <${Choice} label="Rights" value=${rights} onChange=${setRights} options=${RIGHTS} hint="A key never has more rights than you." />
