@@ -97,7 +97,7 @@ pub fn is_within_session(
     resource: &str,
     context: &Circumstances<'_>,
 ) -> bool {
-    let request = Request { caller: Some(&user.caller), action, resource, context };
+    let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     words(user, &request).1 == Word::Allowed
 }
 
@@ -111,7 +111,7 @@ pub fn check(
     resource: &str,
     context: &Circumstances<'_>,
 ) -> ApiResult<()> {
-    let request = Request { caller: Some(&user.caller), action, resource, context };
+    let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     match words(user, &request) {
         (Word::Allowed, Word::Allowed) => Ok(()),
         words => Err(denied(user, action, resource, words == (Word::Denied, Word::Allowed))),
@@ -125,7 +125,7 @@ pub(super) fn is_denied(
     resource: &str,
     context: &Circumstances<'_>,
 ) -> bool {
-    let request = Request { caller: Some(&user.caller), action, resource, context };
+    let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     !matches!(words(user, &request), (Word::Allowed | Word::Neutral, Word::Allowed))
 }
 
@@ -151,7 +151,7 @@ pub(super) fn check_role(
     context: &Circumstances<'_>,
 ) -> ApiResult<()> {
     let resource = &*role.arn;
-    let request = Request { caller: Some(&user.caller), action, resource, context };
+    let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     let (own, session) = words(user, &request);
     let may = match role.trust.evaluate(&request) {
         Verdict::Denied(_) | Verdict::Neutral => false,

@@ -210,7 +210,13 @@ pub(super) fn trusted_role<'d>(
     context.more.extend(identity.keys.iter().cloned());
     context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
     add_tags(context, role);
-    let request = Request { caller: Some(&caller), action: ACTION, resource: &role.arn, context };
+    let request = Request {
+        caller: Some(&caller),
+        action: ACTION,
+        resource: &role.arn,
+        aliases: &[],
+        context,
+    };
     match role.trust.evaluate(&request) {
         Verdict::Allowed(..) => Ok((role, provider)),
         _ => Err(cannot_assume(&provider, ACTION, arn)),

@@ -27,6 +27,9 @@ impl Actions {
             let is_known = match kind {
                 Kind::Bucket(_) => catalogue::of_s3(&pattern).next().is_some(),
                 Kind::VectorBucket(_) => catalogue::of_vectors(&pattern).next().is_some(),
+                Kind::TableBucket(_) | Kind::Table(_) => {
+                    catalogue::of_tables(&pattern).next().is_some()
+                }
                 // Identity policies may name services that this server does not have.
                 Kind::Identity | Kind::Session | Kind::Trust => {
                     check_vendor(text)?;
@@ -59,6 +62,9 @@ impl Actions {
             || self.patterns.iter().all(|pattern| match kind {
                 Kind::Bucket(_) => catalogue::of_s3(pattern).any(is_possible),
                 Kind::VectorBucket(_) => catalogue::of_vectors(pattern).any(is_possible),
+                Kind::TableBucket(_) | Kind::Table(_) => {
+                    catalogue::of_tables(pattern).any(is_possible)
+                }
                 Kind::Identity | Kind::Session | Kind::Trust => true,
             })
     }

@@ -1,6 +1,6 @@
-//! The actions of S3 and S3 Vectors, by resource level.
+//! The actions of S3, S3 Vectors and S3 Tables, by resource level.
 //!
-//! Source: "Actions, resources, and condition keys for Amazon S3" and "… for Amazon S3 Vectors" in
+//! Source: "Actions, resources, and condition keys for Amazon S3", "… for Amazon S3 Vectors" and "… for Amazon S3 Tables" in
 //! AWS's Service Authorization Reference, plus the few actions that exist in LiteIO only.
 
 use super::pattern::Pattern;
@@ -8,11 +8,11 @@ use super::pattern::Pattern;
 /// The resource level of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// The bucket or vector bucket itself.
+    /// The bucket, vector bucket or table bucket itself.
     Bucket,
-    /// The objects or indexes in it.
+    /// The objects, indexes or tables in it.
     Below,
-    /// Both: tags of S3 Vectors exist on either level.
+    /// Both: tags of S3 Vectors and S3 Tables exist on either level.
     Either,
     /// Neither.
     Elsewhere,
@@ -40,6 +40,20 @@ pub(super) fn of_vectors(pattern: &Pattern) -> impl Iterator<Item = Level> {
             (&VECTORS_BUCKET, Level::Bucket),
             (&VECTORS_INDEX, Level::Below),
             (&VECTORS_EITHER, Level::Either),
+        ],
+    )
+}
+
+/// The levels of the S3 Tables actions that match a pattern.
+pub(super) fn of_tables(pattern: &Pattern) -> impl Iterator<Item = Level> {
+    levels(
+        pattern,
+        "s3tables",
+        [
+            (&TABLES_BUCKET, Level::Bucket),
+            (&TABLES_TABLE, Level::Below),
+            (&TABLES_EITHER, Level::Either),
+            (&TABLES_ELSEWHERE, Level::Elsewhere),
         ],
     )
 }
@@ -281,3 +295,67 @@ const VECTORS_INDEX: [&str; 10] = [
 
 /// Actions on a vector bucket or an index.
 const VECTORS_EITHER: [&str; 3] = ["ListTagsForResource", "TagResource", "UntagResource"];
+
+/// Actions on a table bucket, its namespaces included.
+const TABLES_BUCKET: [&str; 25] = [
+    "CreateNamespace",
+    "CreateTableBucket",
+    "DeleteNamespace",
+    "DeleteTableBucket",
+    "DeleteTableBucketEncryption",
+    "DeleteTableBucketMetricsConfiguration",
+    "DeleteTableBucketPolicy",
+    "DeleteTableBucketReplication",
+    "GetNamespace",
+    "GetTableBucket",
+    "GetTableBucketEncryption",
+    "GetTableBucketMaintenanceConfiguration",
+    "GetTableBucketMetricsConfiguration",
+    "GetTableBucketPolicy",
+    "GetTableBucketReplication",
+    "GetTableBucketStorageClass",
+    "ListNamespaces",
+    "ListTables",
+    "PutTableBucketEncryption",
+    "PutTableBucketMaintenanceConfiguration",
+    "PutTableBucketMetricsConfiguration",
+    "PutTableBucketPolicy",
+    "PutTableBucketReplication",
+    "PutTableBucketStorageClass",
+    "UpdateNamespaceProperties",
+];
+
+/// Actions on tables.
+const TABLES_TABLE: [&str; 24] = [
+    "DeleteTable",
+    "DeleteTablePolicy",
+    "DeleteTableReplication",
+    "GetTable",
+    "GetTableData",
+    "GetTableEncryption",
+    "GetTableMaintenanceConfiguration",
+    "GetTableMaintenanceJobStatus",
+    "GetTableMetadataLocation",
+    "GetTablePolicy",
+    "GetTableRecordExpirationConfiguration",
+    "GetTableRecordExpirationJobStatus",
+    "GetTableReplication",
+    "GetTableReplicationStatus",
+    "GetTableStorageClass",
+    "PutTableData",
+    "PutTableEncryption",
+    "PutTableMaintenanceConfiguration",
+    "PutTablePolicy",
+    "PutTableRecordExpirationConfiguration",
+    "PutTableReplication",
+    "PutTableStorageClass",
+    "RenameTable",
+    "UpdateTableMetadataLocation",
+];
+
+/// Actions on a table bucket or a table. The new table of CreateTable has no id yet: AWS names the bucket.
+const TABLES_EITHER: [&str; 4] =
+    ["CreateTable", "ListTagsForResource", "TagResource", "UntagResource"];
+
+/// Actions on neither.
+const TABLES_ELSEWHERE: [&str; 1] = ["ListTableBuckets"];

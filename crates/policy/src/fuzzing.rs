@@ -7,6 +7,8 @@ use crate::{
 };
 
 const VECTOR_BUCKET_ARN: &str = "arn:aws:s3vectors:us-east-1:111122223333:bucket/bucket";
+const TABLE_BUCKET_ARN: &str = "arn:aws:s3tables:us-east-1:111122223333:bucket/bucket";
+const TABLE_ARN: &str = "arn:aws:s3tables:us-east-1:111122223333:bucket/bucket/table/id";
 
 /// Input: a policy as JSON, an empty line, `action resource`, and lines `key: value`.
 ///
@@ -23,6 +25,8 @@ pub fn policy(data: &[u8]) {
     let kinds = [
         Kind::Bucket("bucket"),
         Kind::VectorBucket(VECTOR_BUCKET_ARN),
+        Kind::TableBucket(TABLE_BUCKET_ARN),
+        Kind::Table(TABLE_ARN),
         Kind::Identity,
         Kind::Trust,
         Kind::Session,
@@ -41,7 +45,13 @@ pub fn policy(data: &[u8]) {
         assert_eq!(policy.is_public(), turned.is_public());
         assert_eq!(policy.asks_for_existing_tags(), turned.asks_for_existing_tags());
         for caller in &callers {
-            let request = Request { caller: caller.as_ref(), action, resource, context: &values };
+            let request = Request {
+                caller: caller.as_ref(),
+                action,
+                resource,
+                aliases: &[],
+                context: &values,
+            };
             let (verdict, of_turned) = (policy.evaluate(&request), turned.evaluate(&request));
             assert_eq!(name(verdict), name(of_turned));
             if let Verdict::Allowed(statement, _) | Verdict::Denied(statement) = verdict {
@@ -69,7 +79,8 @@ pub fn policy_evaluator(document: &str) -> impl Fn(&[(&str, &str)]) -> usize {
     ]);
     move |requests| {
         let allowed = requests.iter().filter(|(action, resource)| {
-            let request = Request { caller: Some(&caller), action, resource, context: &values };
+            let request =
+                Request { caller: Some(&caller), action, resource, aliases: &[], context: &values };
             matches!(policy.evaluate(&request), Verdict::Allowed(..))
         });
         allowed.count()

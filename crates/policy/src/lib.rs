@@ -56,6 +56,7 @@
 //!         caller: None,
 //!         action: "s3:GetObject",
 //!         resource: "arn:aws:s3:::photos/cat.jpg",
+//!         aliases: &[],
 //!         context: &Facts { is_secure },
 //!     };
 //!     assert_eq!(matches!(policy.evaluate(&request), Verdict::Allowed(..)), is_allowed);
@@ -111,6 +112,10 @@ pub enum Kind<'k> {
     Bucket(&'k str),
     /// The policy of the vector bucket with this ARN.
     VectorBucket(&'k str),
+    /// The policy of the table bucket with this ARN.
+    TableBucket(&'k str),
+    /// The policy of the table with this ARN.
+    Table(&'k str),
     /// A policy of users, groups or roles: the rights of an identity.
     Identity,
     /// The trust policy of a role: the principals that may assume it.
@@ -215,7 +220,7 @@ impl Policy {
         Some(Policy { statements, is_public, asks_for_existing_tags })
     }
 
-    /// The replacement for an unreadable policy of a bucket or vector bucket, written by a version
+    /// The replacement for an unreadable policy of a resource, written by a version
     /// that checked less or knew more. It denies everything, because the denials of the original
     /// are unknown. The root user of the account can still replace it.
     pub fn unreadable(kind: Kind<'_>) -> Policy {
@@ -269,7 +274,7 @@ struct Elements {
 
 /// Reads the elements of a document.
 fn elements(text: &[u8], kind: Kind<'_>) -> Result<Elements, PolicyError> {
-    if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
+    if let Kind::Bucket(_) | Kind::VectorBucket(_) | Kind::TableBucket(_) | Kind::Table(_) = kind {
         if text.len() > BUCKET_POLICY_BYTES_MAX {
             return Err(PolicyError::new(
                 "Policy exceeds the maximum allowed document size of 20480 bytes",

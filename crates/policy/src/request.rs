@@ -65,6 +65,8 @@ pub struct Request<'r> {
     pub action: &'r str,
     /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` for actions without one.
     pub resource: &'r str,
+    /// Other ARNs of the same resource. A pattern of one of them is a pattern of the resource.
+    pub aliases: &'r [&'r str],
     /// Evaluated lazily, when a condition or a variable reads it.
     pub context: &'r dyn Context,
 }

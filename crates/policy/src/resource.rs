@@ -15,7 +15,7 @@ pub(super) struct Resources {
     templates: Box<[Template]>,
     /// `true` if one of them can match the bucket itself.
     pub(super) has_bucket: bool,
-    /// `true` if one of them can match an object or index in the bucket.
+    /// `true` if one of them can match an object, index or table in the bucket.
     pub(super) has_below: bool,
 }
 
@@ -38,13 +38,19 @@ impl Resources {
             let pieces = pieces(text, syntax)?;
             let base = match kind {
                 Kind::Bucket(name) => Some(format!("arn:aws:s3:::{name}")),
-                Kind::VectorBucket(arn) => Some(arn.to_owned()),
+                Kind::VectorBucket(arn) | Kind::TableBucket(arn) | Kind::Table(arn) => {
+                    Some(arn.to_owned())
+                }
                 Kind::Identity | Kind::Session | Kind::Trust => None,
             };
             match base {
                 None => check_arn(text)?,
                 Some(base) => {
-                    let (bucket, below) = reach(&pieces, &base);
+                    let (bucket, below) = match (kind, reach(&pieces, &base)) {
+                        // Nothing is below a table, which is below its bucket.
+                        (Kind::Table(_), (is_table, _)) => (false, is_table),
+                        (_, reached) => reached,
+                    };
                     // AWS accepts the resources of other vector buckets; they match nothing here.
                     let is_elsewhere = is_of_another_vector_bucket(kind, text, syntax)?;
                     let (bucket, below) = (bucket || is_elsewhere, below || is_elsewhere);
@@ -64,8 +70,9 @@ impl Resources {
 
     /// `true` if the statement applies to the requested resource.
     pub(super) fn include(&self, request: &Request<'_>) -> bool {
-        let mut templates = self.templates.iter();
-        templates.any(|template| template.matches(request.resource, request)) == self.are_listed
+        let arns = || [request.resource].into_iter().chain(request.aliases.iter().copied());
+        let is_of = |template: &Template| arns().any(|arn| template.matches(arn, request));
+        self.templates.iter().any(is_of) == self.are_listed
     }
 
     /// The keys of its variables.

@@ -182,7 +182,9 @@ fn sid(json: &Json, kind: Kind<'_>) -> Result<String, PolicyError> {
         return Err(PolicyError::new("Invalid policy syntax: a Sid must be a text"));
     };
     let is_plain = match kind {
-        Kind::Bucket(_) | Kind::VectorBucket(_) => !sid.chars().any(char::is_control),
+        Kind::Bucket(_) | Kind::VectorBucket(_) | Kind::TableBucket(_) | Kind::Table(_) => {
+            !sid.chars().any(char::is_control)
+        }
         Kind::Identity | Kind::Trust | Kind::Session => {
             sid.bytes().all(|byte| byte.is_ascii_alphanumeric())
         }
@@ -217,7 +219,11 @@ fn principals(
     kind: Kind<'_>,
 ) -> Result<Option<Principals>, PolicyError> {
     let has_principals = match kind {
-        Kind::Bucket(_) | Kind::VectorBucket(_) | Kind::Trust => true,
+        Kind::Bucket(_)
+        | Kind::VectorBucket(_)
+        | Kind::TableBucket(_)
+        | Kind::Table(_)
+        | Kind::Trust => true,
         Kind::Identity | Kind::Session => false,
     };
     match element {
@@ -300,6 +306,7 @@ fn check_condition_key(name: &str, key: &ContextKey, kind: Kind<'_>) -> Result<(
     let is_valid = match kind {
         Kind::Bucket(_) => !is_other && !is_of("s3vectors") && !is_of("s3tables"),
         Kind::VectorBucket(_) => !is_other && !is_of("s3") && !is_of("s3tables"),
+        Kind::TableBucket(_) | Kind::Table(_) => !is_other && !is_of("s3") && !is_of("s3vectors"),
         Kind::Identity | Kind::Session | Kind::Trust => {
             let is_named = name.split_once(':').is_some_and(|(vendor, key)| {
                 !vendor.is_empty() && !key.is_empty() && !name.contains(char::is_whitespace)

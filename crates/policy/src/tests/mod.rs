@@ -14,6 +14,7 @@ mod principals;
 mod public;
 mod resources;
 mod sets;
+mod tables;
 mod values;
 mod variables;
 mod vectors;
@@ -37,12 +38,14 @@ fn document(row: &str, kind: Kind<'_>) -> String {
     let row = if row.contains('"') { row.to_owned() } else { row.replace('\'', "\"") };
     let resource = match kind {
         Kind::Bucket(name) => format!("\"arn:aws:s3:::{name}/*\""),
-        Kind::VectorBucket(arn) => format!("[\"{arn}\",\"{arn}/*\"]"),
+        Kind::VectorBucket(arn) | Kind::TableBucket(arn) => format!("[\"{arn}\",\"{arn}/*\"]"),
+        Kind::Table(arn) => format!("\"{arn}\""),
         Kind::Identity | Kind::Session => "\"*\"".to_owned(),
         Kind::Trust => String::new(),
     };
     let action = match kind {
         Kind::VectorBucket(_) => "s3vectors:*",
+        Kind::TableBucket(_) | Kind::Table(_) => "s3tables:*",
         Kind::Trust => "sts:AssumeRole",
         Kind::Bucket(_) | Kind::Identity | Kind::Session => "s3:GetObject",
     };
@@ -176,8 +179,13 @@ fn verdict(policy: &Policy, kind: Kind<'_>, request: &str) -> &'static str {
         (ContextKey::parse(key), values)
     });
     let values = Values(values.collect());
-    let request =
-        Request { caller: caller.as_ref(), action: &action, resource: &resource, context: &values };
+    let request = Request {
+        caller: caller.as_ref(),
+        action: &action,
+        resource: &resource,
+        aliases: &[],
+        context: &values,
+    };
     match policy.evaluate(&request) {
         Verdict::Denied(_) => "deny",
         Verdict::Neutral => "none",
@@ -208,8 +216,13 @@ fn labels_are_sids_or_numbers() {
     let policy = Policy::parse(text.as_bytes(), BUCKET).unwrap();
     let context = NoContext;
     for (action, label) in [("s3:GetObject", "First"), ("s3:PutObject", "statement 2")] {
-        let request =
-            Request { caller: None, action, resource: "arn:aws:s3:::bucket/a", context: &context };
+        let request = Request {
+            caller: None,
+            action,
+            resource: "arn:aws:s3:::bucket/a",
+            aliases: &[],
+            context: &context,
+        };
         match policy.evaluate(&request) {
             Verdict::Allowed(statement, _) | Verdict::Denied(statement) => {
                 assert_eq!(statement.label(), label);
