@@ -20,7 +20,13 @@ SERVED = {
     "CreateTableBucket", "ListTableBuckets", "GetTableBucket", "DeleteTableBucket", "GetTableBucketEncryption",
     "PutTableBucketEncryption", "DeleteTableBucketEncryption", "CreateNamespace", "ListNamespaces", "GetNamespace",
     "DeleteNamespace", "CreateTable", "ListTables", "GetTable", "DeleteTable", "RenameTable",
-    "GetTableMetadataLocation", "UpdateTableMetadataLocation", "GetTableEncryption"}
+    "GetTableMetadataLocation", "UpdateTableMetadataLocation", "GetTableEncryption", "PutTableBucketPolicy",
+    "GetTableBucketPolicy", "DeleteTableBucketPolicy", "PutTablePolicy", "GetTablePolicy", "DeleteTablePolicy",
+    "TagResource", "UntagResource", "ListTagsForResource", "PutTableBucketMaintenanceConfiguration",
+    "GetTableBucketMaintenanceConfiguration", "PutTableMaintenanceConfiguration", "GetTableMaintenanceConfiguration",
+    "GetTableMaintenanceJobStatus", "PutTableBucketStorageClass", "GetTableBucketStorageClass", "GetTableStorageClass",
+    "PutTableBucketMetricsConfiguration", "GetTableBucketMetricsConfiguration",
+    "DeleteTableBucketMetricsConfiguration"}
 
 
 @pytest.fixture
@@ -163,3 +169,47 @@ def test_tables_of_both_apis_are_the_same(server, tables, arn, name):
         assert "a" not in catalog.load_table(f"sales.{table}").properties
     catalog.drop_table("sales.there")
     assert [it["name"] for it in tables.list_tables(**of)["tables"]] == ["here"]
+
+
+def test_settings_that_are_kept_and_those_that_are_refused(tables, arn):
+    tables.create_namespace(tableBucketARN=arn, namespace=["sales"])
+    of = {"tableBucketARN": arn, "namespace": "sales", "name": "t"}
+    table = tables.create_table(**of, format="ICEBERG", metadata=columns("id"))["tableARN"]
+    standard = {"storageClass": "STANDARD"}
+    tables.put_table_bucket_storage_class(tableBucketARN=arn, storageClassConfiguration=standard)
+    assert tables.get_table_bucket_storage_class(tableBucketARN=arn)["storageClassConfiguration"] == standard
+    assert tables.get_table_storage_class(**of)["storageClassConfiguration"] == standard
+    assert code(tables.put_table_bucket_storage_class, tableBucketARN=arn, storageClassConfiguration={
+        "storageClass": "INTELLIGENT_TIERING"}) == ("NotImplemented", 501)
+    assert code(tables.get_table_bucket_metrics_configuration, tableBucketARN=arn) == ("NotFoundException", 404)
+    tables.put_table_bucket_metrics_configuration(tableBucketARN=arn)
+    assert tables.get_table_bucket_metrics_configuration(tableBucketARN=arn)["tableBucketARN"] == arn
+    tables.delete_table_bucket_metrics_configuration(tableBucketARN=arn)
+    assert code(tables.get_table_bucket_metrics_configuration, tableBucketARN=arn) == ("NotFoundException", 404)
+
+    for resource in (arn, table):
+        tables.tag_resource(resourceArn=resource, tags={"a": "1", "b": ""})
+        tables.untag_resource(resourceArn=resource, tagKeys=["b", "c"])
+        assert tables.list_tags_for_resource(resourceArn=resource)["tags"] == {"a": "1"}
+        assert code(tables.tag_resource, resourceArn=resource, tags={"aws:x": "1"}) == ("BadRequestException", 400)
+        many = {f"k{number}": "" for number in range(50)}
+        assert code(tables.tag_resource, resourceArn=resource, tags=many) == ("BadRequestException", 400)
+    gone = table[:-1] + ("0" if table[-1] != "0" else "1")
+    assert code(tables.list_tags_for_resource, resourceArn=gone) == ("NotFoundException", 404)
+    assert code(tables.get_table, tableArn=gone) == ("NotFoundException", 404)
+
+    for value in ({"status": "on"}, {"settings": {"icebergSnapshotManagement": {"minSnapshotsToKeep": 0}}}):
+        assert code(tables.put_table_maintenance_configuration, **of, type="icebergSnapshotManagement",
+                    value=value) == ("BadRequestException", 400)
+    compaction = {"settings": {"icebergCompaction": {"targetFileSizeMB": 128}}}
+    assert code(tables.put_table_maintenance_configuration, **of, type="icebergCompaction", value=compaction) == (
+        "NotImplemented", 501)
+    assert code(tables.put_table_maintenance_configuration, **of, type="other", value={"status": "enabled"}) == (
+        "BadRequestException", 400)
+    public = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": "*", "Action": "s3tables:*", ' \
+        f'"Resource": "{arn}/*"}}}}'
+    assert code(tables.put_table_bucket_policy, tableBucketARN=arn, resourcePolicy=public) == (
+        "AccessDeniedException", 403)
+    for policy in ("{", public.replace("s3tables:*", "s3:*"), public.replace(arn, "arn:aws:s3:::lake")):
+        assert code(tables.put_table_bucket_policy, tableBucketARN=arn, resourcePolicy=policy) == (
+            "BadRequestException", 400)

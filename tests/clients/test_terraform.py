@@ -4,8 +4,12 @@ find nothing to change, and destroy. The provider itself is too large to be buil
 import json
 import uuid
 
+import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
+
+from conftest import ACCESS_KEY, SECRET_KEY
 
 OWNER_ONLY = {"Rules": [{"ObjectOwnership": "BucketOwnerPreferred"}]}
 BLOCK = {"BlockPublicAcls": True, "IgnorePublicAcls": True, "BlockPublicPolicy": True,
@@ -153,3 +157,101 @@ def test_every_setting_is_destroyed(s3, everything):
     for name in ("policy", "cors", "tags", "lifecycle", "block", "ownership", "logging"):
         assert not left[name], name
     assert left["website"] == {}
+
+
+TABLE_TYPES = ("icebergCompaction", "icebergSnapshotManagement")
+
+
+def table_policy(resource, action):
+    return json.dumps({"Version": "2012-10-17", "Statement": [{
+        "Sid": "Reader", "Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::111122223333:root"},
+        "Action": action, "Resource": resource}]})
+
+
+def read_tables(tables, bucket, namespace, name):
+    """All that the resources `aws_s3tables_table_bucket`, `_namespace`, `_table`, `_table_bucket_policy` and `_table_policy`
+    refresh: what there is none of is `None`, by the code that the provider knows."""
+    def found(call, **arguments):
+        try:
+            answer = call(**arguments)
+        except ClientError as error:
+            assert error.response["Error"]["Code"] == "NotFoundException", error
+            return None
+        del answer["ResponseMetadata"]
+        return answer
+
+    of_bucket = {"tableBucketARN": bucket}
+    of_table = {**of_bucket, "namespace": namespace, "name": name}
+    table = found(tables.get_table, **of_table)
+    return {
+        "bucket": found(tables.get_table_bucket, **of_bucket),
+        "bucket encryption": found(tables.get_table_bucket_encryption, **of_bucket),
+        "bucket maintenance": found(tables.get_table_bucket_maintenance_configuration, **of_bucket),
+        "bucket policy": found(tables.get_table_bucket_policy, **of_bucket),
+        "bucket class": found(tables.get_table_bucket_storage_class, **of_bucket),
+        "bucket tags": found(tables.list_tags_for_resource, resourceArn=bucket),
+        "namespace": found(tables.get_namespace, **of_bucket, namespace=namespace),
+        "table": table,
+        "table encryption": found(tables.get_table_encryption, **of_table),
+        "table maintenance": found(tables.get_table_maintenance_configuration, **of_table),
+        "table policy": found(tables.get_table_policy, **of_table),
+        "table tags": table and found(tables.list_tags_for_resource, resourceArn=table["tableARN"]),
+    }
+
+
+def test_a_table_bucket_with_everything_is_applied_and_a_second_plan_finds_nothing_to_change(server):
+    tables = boto3.client(
+        "s3tables", endpoint_url=server.endpoint, region_name="us-east-1", aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY, config=Config(retries={"total_max_attempts": 1}))
+    name = f"terraform-{uuid.uuid4().hex[:12]}"
+    removal = {"status": "enabled", "settings": {
+        "icebergUnreferencedFileRemoval": {"unreferencedDays": 5, "nonCurrentDays": 12}}}
+    of_table = {
+        "icebergCompaction": {"status": "enabled", "settings": {"icebergCompaction": {"targetFileSizeMB": 512}}},
+        "icebergSnapshotManagement": {"status": "disabled", "settings": {
+            "icebergSnapshotManagement": {"minSnapshotsToKeep": 4, "maxSnapshotAgeHours": 48}}}}
+    arn = tables.create_table_bucket(name=name, tags={"team": "a"})["arn"]
+    tables.put_table_bucket_maintenance_configuration(
+        tableBucketARN=arn, type="icebergUnreferencedFileRemoval", value=removal)
+    tables.create_namespace(tableBucketARN=arn, namespace=["sales"])
+    table = tables.create_table(
+        tableBucketARN=arn, namespace="sales", name="orders", format="ICEBERG", tags={"team": "b"},
+        metadata={"iceberg": {"schema": {"fields": [{"name": "id", "type": "long", "required": True}]}}})
+    before = read_tables(tables, arn, "sales", "orders")
+    assert before["bucket policy"] is None and before["table policy"] is None
+    assert before["table maintenance"]["configuration"]["icebergSnapshotManagement"] == {
+        "status": "enabled", "settings": {
+            "icebergSnapshotManagement": {"minSnapshotsToKeep": 1, "maxSnapshotAgeHours": 120}}}
+    for kind in TABLE_TYPES:
+        tables.put_table_maintenance_configuration(
+            tableBucketARN=arn, namespace="sales", name="orders", type=kind, value=of_table[kind])
+    of_bucket = table_policy([arn, f"{arn}/*"], "s3tables:*")
+    of_one = table_policy(table["tableARN"], ["s3tables:GetTable", "s3tables:GetTableData"])
+    tables.put_table_bucket_policy(tableBucketARN=arn, resourcePolicy=of_bucket)
+    tables.put_table_policy(tableBucketARN=arn, namespace="sales", name="orders", resourcePolicy=of_one)
+    tables.tag_resource(resourceArn=table["tableARN"], tags={"cost": "1"})
+    tables.untag_resource(resourceArn=arn, tagKeys=["team", "none"])
+
+    state = read_tables(tables, arn, "sales", "orders")
+    assert state["bucket maintenance"]["configuration"] == {"icebergUnreferencedFileRemoval": removal}
+    assert state["table maintenance"]["configuration"] == of_table
+    assert state["bucket policy"]["resourcePolicy"] == of_bucket
+    assert state["table policy"]["resourcePolicy"] == of_one
+    assert state["bucket tags"]["tags"] == {}
+    assert state["table tags"]["tags"] == {"team": "b", "cost": "1"}
+    assert state["table"]["tableARN"] == state["table maintenance"]["tableARN"] == table["tableARN"]
+    assert read_tables(tables, arn, "sales", "orders") == state
+    # The name is an argument of the resource: a change renames the table, which keeps the rest.
+    tables.rename_table(tableBucketARN=arn, namespace="sales", name="orders", newName="sold")
+    renamed = read_tables(tables, arn, "sales", "sold")
+    for part in ("table policy", "table tags", "table maintenance"):
+        assert renamed[part] == state[part]
+
+    tables.delete_table_policy(tableBucketARN=arn, namespace="sales", name="sold")
+    tables.delete_table_bucket_policy(tableBucketARN=arn)
+    gone = read_tables(tables, arn, "sales", "sold")
+    assert gone["bucket policy"] is None and gone["table policy"] is None
+    tables.delete_table(tableBucketARN=arn, namespace="sales", name="sold")
+    tables.delete_namespace(tableBucketARN=arn, namespace="sales")
+    tables.delete_table_bucket(tableBucketARN=arn)
+    assert set(read_tables(tables, arn, "sales", "sold").values()) == {None}

@@ -163,19 +163,39 @@ actions! {
         DeleteNamespace
         DeleteTable
         DeleteTableBucket
+        DeleteTableBucketMetricsConfiguration
+        DeleteTableBucketPolicy
+        DeleteTablePolicy
         GetNamespace
         GetTable
         GetTableBucket
         GetTableBucketEncryption
+        GetTableBucketMaintenanceConfiguration
+        GetTableBucketMetricsConfiguration
+        GetTableBucketPolicy
+        GetTableBucketStorageClass
         GetTableData
         GetTableEncryption
+        GetTableMaintenanceConfiguration
+        GetTableMaintenanceJobStatus
         GetTableMetadataLocation
+        GetTablePolicy
+        GetTableStorageClass
         ListNamespaces
         ListTableBuckets
         ListTables
+        ListTagsForTables = "ListTagsForResource"
         PutTableBucketEncryption
+        PutTableBucketMaintenanceConfiguration
+        PutTableBucketMetricsConfiguration
+        PutTableBucketPolicy
+        PutTableBucketStorageClass
         PutTableData
+        PutTableMaintenanceConfiguration
+        PutTablePolicy
         RenameTable
+        TagTables = "TagResource"
+        UntagTables = "UntagResource"
         UpdateNamespaceProperties
         UpdateTableMetadataLocation
     }
@@ -238,16 +258,22 @@ impl Action {
         )
     }
 
-    /// `true` for actions on the policy of a bucket. No policy can deny them to the root user of
+    /// `true` for actions on the policy of a resource. No policy can deny them to the root user of
     /// the bucket's account, who could not correct the policy otherwise.
     pub(super) fn is_of_policy(self) -> bool {
         matches!(
             self,
             Action::DeleteBucketPolicy
+                | Action::DeleteTableBucketPolicy
+                | Action::DeleteTablePolicy
                 | Action::DeleteVectorBucketPolicy
                 | Action::GetBucketPolicy
+                | Action::GetTableBucketPolicy
+                | Action::GetTablePolicy
                 | Action::GetVectorBucketPolicy
                 | Action::PutBucketPolicy
+                | Action::PutTableBucketPolicy
+                | Action::PutTablePolicy
                 | Action::PutVectorBucketPolicy
         )
     }

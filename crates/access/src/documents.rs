@@ -85,7 +85,7 @@ impl BucketDocuments {
             bucket: self.acl.as_deref(),
             object: object.map(|object| ObjectAcl { owner_id: &object.owner.id, acl }),
         });
-        Documents { owner_id, policy: self.policy.as_deref(), acls, block: self.block }
+        Documents { owner_id, policy: self.policy.as_deref(), outer: None, acls, block: self.block }
     }
 }
 

@@ -218,7 +218,8 @@ fn decide_all(
         found.note_owner(&bucket.owner.id);
     }
     let policy = policy.map(|parsed| &parsed.policy);
-    let documents = Documents { owner_id: &bucket.owner.id, policy, acls: None, block: BLOCK };
+    let owner_id = &bucket.owner.id;
+    let documents = Documents { owner_id, policy, outer: None, acls: None, block: BLOCK };
     let resource = Resource::Arn(arn);
     for &action in question.actions {
         let user = question.principal.user();

@@ -177,5 +177,6 @@ context_keys! {
         ExistingObjectTag "s3:ExistingObjectTag/"
         RequestObjectTag "s3:RequestObjectTag/"
         VectorBucketTag "s3vectors:VectorBucketTag/"
+        TableBucketTag "s3tables:TableBucketTag/"
     }
 }

@@ -447,6 +447,7 @@ impl Handler for Dispatch {
             }
             // After the last request, and before the store is closed, which takes the last log lines.
             space.reports.close().await;
+            space.maintenance.close().await;
             // After the last write, and before the store is closed, which the backup reads.
             if let Some(copies) = &self.copies {
                 copies.stop().await;

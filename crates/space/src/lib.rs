@@ -56,7 +56,7 @@ use liteio_replicate::Replicators;
 use liteio_reports::{self as reports, Reports};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
-use liteio_tables::{self as tables, BasicCredentials, TablesService};
+use liteio_tables::{self as tables, BasicCredentials, Maintenance, TablesService};
 use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
@@ -81,6 +81,8 @@ pub struct Space {
     pub senders: Senders,
     /// Tasks that deliver access logs and inventories.
     pub reports: Reports,
+    /// The task that maintains tables.
+    pub maintenance: Maintenance,
     /// Tasks that copy versions to the targets of replication.
     pub replicators: Replicators,
     /// The task that moves bodies into tiers.
@@ -142,6 +144,7 @@ impl Space {
         Space {
             senders: Senders::start(&app, targets),
             reports: Reports::start(&app, reports),
+            maintenance: Maintenance::start(&app),
             replicators: Replicators::start(&app),
             tiering: Tiering::start(&app),
             no_auth,

@@ -333,7 +333,7 @@ pub use encryption::{
 pub use error::{DeleteMarker, StoreError, Wording};
 pub use identities::{Identities, IdentityEntry};
 pub use image::StoreImage;
-pub use lifecycle::LifecycleState;
+pub use lifecycle::{ClockTrust, LifecycleState};
 #[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
 pub use liteio_blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]

@@ -132,6 +132,9 @@ pub const LIST_TABLES_MAX: usize = 1000;
 /// Most tables that a page of a walk looks at for those with a prefix.
 pub const WALKED_TABLES_MAX: usize = 10_000;
 
+/// Files on a page of those that no table names, and most that one transaction notes.
+pub const UNREFERENCED_PAGE: usize = 256;
+
 /// Most tables of one commit. It bounds the transaction.
 pub const COMMITTED_TABLES_MAX: usize = 64;
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use liteio_access::Granted;
 use liteio_iceberg::{CommitTable, Identifier, TableMetadata, Update};
 use liteio_store::StoreError;
-use liteio_store::tables::{CatalogError, Expected, Table, TableChange, TableKind, TableName};
+use liteio_store::tables::{
+    CatalogError, Expected, Table, TableChange, TableKind, TableName, TableSettings,
+};
 
 use super::Call;
 use super::error::{ApiResult, Exception};
@@ -163,16 +165,18 @@ impl Call<'_> {
         Ok(Next { change, loaded: Loaded { location, metadata: Arc::new(next) } })
     }
 
-    /// Creates a table with these metadata.
+    /// Creates a table with these metadata and settings.
     pub(crate) fn create(
         &self,
         granted: &Granted,
         name: &Identifier,
         metadata: TableMetadata,
+        settings: TableSettings,
     ) -> ApiResult<Loaded> {
         let next = self.changed(granted, named(name)?, metadata, Expected::Missing, None)?;
         let Next { change, loaded } = next;
         if let Some((change, bytes)) = change {
+            let change = change.with_settings(settings);
             self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
             let id = (granted.bucket().id, loaded.location.clone());
             self.shared.files.keep(id, bytes, &loaded.metadata);

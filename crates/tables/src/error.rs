@@ -91,6 +91,11 @@ impl Exception {
         exception("InternalServerError", StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// The message.
+    pub(crate) fn message(&self) -> &str {
+        self.0.message()
+    }
+
     /// `true` for a commit that lost against another one.
     pub(crate) fn is_commit_failure(&self) -> bool {
         self.0.code() == "CommitFailedException"

@@ -24,6 +24,7 @@
 //! | `commit` | Commits of tables, one or several |
 //! | `register` | Metadata files that exist become tables and views |
 //! | `purge` | Deletion of the files of a dropped table |
+//! | `maintenance` | Expiry of snapshots, and deletion of files that no table names |
 //! | [`s3tables`] | S3 Tables: its routes, operations and errors |
 //! | `context`, `error`, `page`, `limits` | Facts for conditions of policies; the error model, and the only map from `StoreError` to it; pages; limits |
 //!
@@ -43,6 +44,7 @@ mod config;
 mod context;
 mod error;
 mod limits;
+mod maintenance;
 mod metadata;
 mod namespace;
 mod page;
@@ -58,7 +60,7 @@ mod view;
 mod warehouse;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, HeaderValue};
@@ -66,9 +68,11 @@ use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use serde_json::Value;
 
+use self::context::RequestTags;
 pub use self::error::refusal;
 use self::error::{ApiResult, Exception};
 use self::limits::{BODY_BYTES_MAX, TOKEN_BODY_BYTES_MAX};
+pub use self::maintenance::Maintenance;
 use self::metadata::MetadataFiles;
 use self::route::{Route, Subject};
 use liteio_access::state::App;
@@ -218,6 +222,8 @@ struct Sent {
     principal: Principal,
     key: Option<Arc<AccessKey>>,
     basic: Option<HeaderValue>,
+    /// The tags of the request, once its body has been read.
+    tags: OnceLock<RequestTags>,
 }
 
 impl TablesService {
@@ -265,6 +271,7 @@ impl TablesService {
             principal: Principal::new(identity),
             key: identity.and_then(Identity::key).cloned(),
             basic: parts.extensions.get::<BasicCredentials>().map(|it| it.0.clone()),
+            tags: OnceLock::new(),
             headers: parts.headers,
         };
         let body: Bytes = collect(body, most).await.map_err(|error| match error {
@@ -335,7 +342,9 @@ impl Call<'_> {
         match &self.route.subject {
             Subject::Namespace(namespace) => Ok(namespace),
             Subject::Named(name) => Ok(name.namespace()),
-            Subject::Server | Subject::Warehouse => Err(Exception::no_such_route()),
+            Subject::Server | Subject::Warehouse | Subject::Id(_) => {
+                Err(Exception::no_such_route())
+            }
         }
     }
 
@@ -351,6 +360,8 @@ impl Call<'_> {
     fn granted(&self) -> ApiResult<Granted> {
         let (namespace, table) = match &self.route.subject {
             Subject::Server | Subject::Warehouse => (None, None),
+            // Its names are not known yet.
+            Subject::Id(_) => return Err(Exception::no_such_route()),
             Subject::Namespace(namespace) => (Some(namespace), None),
             Subject::Named(name) => (Some(name.namespace()), Some(name.name())),
         };
@@ -390,7 +401,7 @@ impl Call<'_> {
         let context = context::Asked(self.sent);
         let namespace = Some(name.namespace());
         let question = self.question(actions, namespace, Some(name.name()), &context);
-        let allowed = self.shared.buckets.allows(granted, &question);
+        let allowed = self.shared.buckets.allows(self.store, granted, &question);
         allowed.map_err(|refusal| self.refused(refusal))
     }
 

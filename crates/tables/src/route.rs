@@ -21,6 +21,8 @@ pub(crate) enum Subject {
     Namespace(Namespace),
     /// A table or view.
     Named(Identifier),
+    /// A table by its id, in the API of S3 Tables.
+    Id([u8; 16]),
 }
 
 /// A request that is routed.
@@ -29,6 +31,8 @@ pub(crate) struct Route {
     /// The prefix of the path: the warehouse; `None` for the default one.
     pub(crate) prefix: Option<String>,
     pub(crate) subject: Subject,
+    /// The last segment of the path.
+    pub(crate) last: String,
     pub(crate) operation: Operation,
 }
 
@@ -184,7 +188,8 @@ impl Route {
             }
             _ => Subject::Warehouse,
         };
-        Ok(Route { prefix, subject, operation: Operation { name, action, handler } })
+        let last = segments.last().cloned().unwrap_or_default();
+        Ok(Route { prefix, subject, last, operation: Operation { name, action, handler } })
     }
 }
 

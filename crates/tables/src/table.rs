@@ -6,7 +6,7 @@ use http::header::{HeaderValue, IF_NONE_MATCH};
 use liteio_access::{Action, Granted};
 use liteio_iceberg::{CommitTable, CreateTable, Identifier, Namespace, Rename, TableMetadata};
 use liteio_store::Bucket;
-use liteio_store::tables::{CatalogError, TableKind};
+use liteio_store::tables::{CatalogError, TableKind, TableSettings};
 use serde_json::{Map, Value, json};
 
 use super::commit::{Loaded, named, written};
@@ -47,7 +47,8 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
         call.require_free(&granted, &name)?;
         return call.loaded(&granted, &name, None, &metadata, None);
     }
-    let Loaded { location, metadata } = call.create(&granted, &name, metadata)?;
+    let Loaded { location, metadata } =
+        call.create(&granted, &name, metadata, TableSettings::default())?;
     call.loaded(&granted, &name, Some(&location), &metadata, None)
 }
 

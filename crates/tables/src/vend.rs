@@ -14,7 +14,7 @@ use super::warehouse::{key_of, trimmed};
 use super::{Answer, Call, Output};
 
 /// Properties with other places for files of a table.
-const PATHS: [&str; 4] = [
+pub(crate) const PATHS: [&str; 4] = [
     "write.data.path",
     "write.metadata.path",
     "write.object-storage.path",

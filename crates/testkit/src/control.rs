@@ -321,8 +321,8 @@ impl TestApi {
         self.shift(&slot, 0).await
     }
 
-    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, ends restores, and writes
-    /// inventories.
+    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, ends restores, writes
+    /// inventories, and maintains tables.
     async fn shift(&self, slot: &Slot, offset_ms: i64) -> Result<(), ApiError> {
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
         let then = shown - slot.clock.offset_ms();
@@ -343,6 +343,8 @@ impl TestApi {
         });
         walked.await.map_err(|error| internal(error.to_string()))?;
         space.reports.write_inventories().await;
+        let maintained = space.maintenance.run_now().await;
+        maintained.map_err(|error| internal(error.to_string()))?;
         Ok(())
     }
 }

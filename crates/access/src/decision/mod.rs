@@ -36,6 +36,8 @@ pub(super) struct Documents<'d> {
     pub(super) owner_id: &'d str,
     /// The policy of the resource.
     pub(super) policy: Option<&'d Policy>,
+    /// The policy of what is around the resource, which counts as much: a table is in a table bucket.
+    pub(super) outer: Option<&'d Policy>,
     /// The access control lists, if they apply.
     pub(super) acls: Option<Acls<'d>>,
     /// The public access block, which limits all grants to the public.
@@ -81,6 +83,8 @@ pub(crate) enum Resource<'r> {
     Object { bucket: &'r str, key: &'r str },
     /// A resource by its ARN.
     Arn(&'r str),
+    /// A resource by one of its ARNs, and by the others.
+    Arns(&'r str, &'r [&'r str]),
 }
 
 impl Resource<'_> {
@@ -90,7 +94,15 @@ impl Resource<'_> {
             Resource::Any => "*".to_owned(),
             Resource::Bucket(bucket) => format!("arn:aws:s3:::{bucket}"),
             Resource::Object { bucket, key } => format!("arn:aws:s3:::{bucket}/{key}"),
-            Resource::Arn(arn) => (*arn).to_owned(),
+            Resource::Arn(arn) | Resource::Arns(arn, _) => (*arn).to_owned(),
+        }
+    }
+
+    /// Other ARNs of the same resource.
+    fn aliases(&self) -> &[&str] {
+        match self {
+            Resource::Arns(_, others) => others,
+            _ => &[],
         }
     }
 }
@@ -126,6 +138,7 @@ pub(super) fn decide_delivery(
         caller: Some(service),
         action: action.name(),
         resource: &resource.arn(),
+        aliases: resource.aliases(),
         context,
     };
     let verdict = documents.policy.map_or(Verdict::Neutral, |policy| policy.evaluate(&request));
@@ -170,15 +183,14 @@ impl Asked<'_, '_> {
         let own =
             documents.is_some_and(|documents| user.is_some_and(|it| it.is_of(documents.owner_id)));
         // The fast path: it covers most requests of most servers.
-        let is_plain = documents.is_some_and(|it| it.policy.is_none() && it.acls.is_none());
+        let is_plain = documents.is_some_and(Documents::is_plain);
         let is_narrowed = user.is_some_and(|user| user.session_policies.is_some());
         if is_root && own && is_plain && !is_narrowed {
             return Ok(Basis::Policy);
         }
-        let by_resource = match documents.and_then(|documents| documents.policy) {
-            Some(policy) => self.evaluate(policy),
-            None => Verdict::Neutral,
-        };
+        let policies = documents.into_iter().flat_map(|documents| documents.policies());
+        let verdicts = policies.map(|policy| self.evaluate(policy));
+        let by_resource = verdicts.reduce(of_both).unwrap_or(Verdict::Neutral);
         if let Verdict::Denied(statement) = by_resource
             && !(is_root && own && action.is_of_policy())
         {
@@ -297,6 +309,7 @@ impl Asked<'_, '_> {
             caller: user.map(|user| &user.caller),
             action: action.name(),
             resource: self.arn.get_or_init(|| resource.arn()),
+            aliases: resource.aliases(),
             context: &WithSender { user, context },
         })
     }
@@ -314,6 +327,15 @@ impl Asked<'_, '_> {
     }
 }
 
+/// The verdict of two policies of a resource.
+fn of_both<'p>(one: Verdict<'p>, other: Verdict<'p>) -> Verdict<'p> {
+    match (one, other) {
+        (Verdict::Denied(_), _) | (Verdict::Allowed(..), Verdict::Neutral) => one,
+        (Verdict::Allowed(_, by_one), Verdict::Allowed(_, by_other)) if by_one >= by_other => one,
+        _ => other,
+    }
+}
+
 /// The context of a request, extended by facts about its sender.
 struct WithSender<'c> {
     user: Option<&'c User>,
@@ -328,9 +350,18 @@ impl Context for WithSender<'_> {
 }
 
 impl Documents<'_> {
+    fn policies(&self) -> impl Iterator<Item = &Policy> {
+        self.policy.into_iter().chain(self.outer)
+    }
+
+    /// `true` without documents that allow or deny something.
+    fn is_plain(&self) -> bool {
+        self.policies().next().is_none() && self.acls.is_none()
+    }
+
     /// `true` if the public access block withholds the grants of the policy from other accounts,
     /// because the policy is public.
     fn keeps_from_others(&self) -> bool {
-        self.block.restrict_public_buckets && self.policy.is_some_and(Policy::is_public)
+        self.block.restrict_public_buckets && self.policies().any(Policy::is_public)
     }
 }

@@ -130,7 +130,8 @@ fn decided(who: Who, action: Action, has: Has) -> Result<(), Reason> {
     let object = has.object.map(|(owner_id, _)| ObjectAcl { owner_id, acl: object_acl.as_ref() });
     let counts = has.acl.is_some() || has.object.is_some();
     let acls = counts.then_some(Acls { bucket: bucket_acl.as_ref(), object });
-    let documents = Documents { owner_id: ALICE, policy: policy.as_ref(), acls, block: has.block };
+    let documents =
+        Documents { owner_id: ALICE, policy: policy.as_ref(), outer: None, acls, block: has.block };
     let resource = match action.name() {
         name if name.contains("Bucket") => Resource::Bucket("bucket"),
         _ => Resource::Object { bucket: "bucket", key: "key" },
@@ -332,7 +333,8 @@ fn a_grant_to_an_account_is_for_that_account() {
     let acl = Acl::new(vec![Grant { grantee, permission: Permission::Read }]).expect("few");
     let acls = Acls { bucket: Some(&acl), object: None };
     let block = PublicAccessBlock::default();
-    let documents = Documents { owner_id: ALICE, policy: None, acls: Some(acls), block };
+    let documents =
+        Documents { owner_id: ALICE, policy: None, outer: None, acls: Some(acls), block };
     let may = |who: Who| {
         let (user, resource) = (who.user(), Resource::Bucket("bucket"));
         let request =
@@ -365,7 +367,8 @@ fn a_refusal_tells_its_own_account_the_reason_and_others_nothing() {
     let message = |who: Who| {
         let (user, policy) = (who.user(), bucket_policy("Deny 222222222222 *"));
         let block = PublicAccessBlock::default();
-        let documents = Documents { owner_id: ALICE, policy: Some(&policy), acls: None, block };
+        let documents =
+            Documents { owner_id: ALICE, policy: Some(&policy), outer: None, acls: None, block };
         let resource = Resource::Object { bucket: "bucket", key: "a/b" };
         let request =
             Request { user: user.as_ref(), action: GetObject, resource, context: &NoContext };
@@ -416,8 +419,13 @@ fn conditions_see_the_tags_and_the_session_of_the_sender() {
             }),
             ..Who::User(ALICE, "").user().expect("a user")
         };
-        let documents =
-            Documents { owner_id: ALICE, policy: Some(&policy), acls: None, block: NOTHING.block };
+        let documents = Documents {
+            owner_id: ALICE,
+            policy: Some(&policy),
+            outer: None,
+            acls: None,
+            block: NOTHING.block,
+        };
         let resource = Resource::Object { bucket: "bucket", key: "key" };
         let action = GetObject;
         let request = Request { user: Some(&user), action, resource, context: &NoContext };

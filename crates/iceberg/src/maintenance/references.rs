@@ -107,6 +107,23 @@ impl References {
         self.locations.insert(location);
     }
 
+    /// The number of locations.
+    pub fn len(&self) -> usize {
+        self.locations.len()
+    }
+
+    /// `true` without locations.
+    pub fn is_empty(&self) -> bool {
+        self.locations.is_empty()
+    }
+
+    /// The locations that do not begin with `prefix`, in which `s3a://` and `s3n://` are `s3://`.
+    pub fn outside<'r>(&'r self, prefix: &str) -> impl Iterator<Item = &'r str> + use<'r> {
+        let prefix = with_one_scheme(prefix);
+        let all = self.locations.iter().map(String::as_str);
+        all.filter(move |location| !location.starts_with(&*prefix))
+    }
+
     /// `true` if the file at a location is named.
     pub fn contains(&self, location: &str) -> bool {
         let location = with_one_scheme(location);

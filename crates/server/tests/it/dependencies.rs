@@ -493,7 +493,11 @@ const PACKAGES: [(&str, &[&str], &[&str]); 30] = [
     ("liteio-iam", &["access", "auth", "identity", "policy", "store", "wire"], &["serde", "tokio"]),
     ("liteio-s3", &["access", "auth", "policy", "store", "wire"], &["quick-xml", "s3s", "tokio"]),
     ("liteio-s3vectors", &["access", "auth", "policy", "store", "wire"], &["serde"]),
-    ("liteio-tables", &["access", "auth", "iceberg", "identity", "policy", "store", "wire"], &[]),
+    (
+        "liteio-tables",
+        &["access", "auth", "iceberg", "identity", "policy", "store", "wire"],
+        &["tokio"],
+    ),
     ("liteio-observe", &["access", "identity", "store", "wire"], &["rustix", "serde", "tokio"]),
     ("liteio-tier", &["access", "client", "store"], &["tokio"]),
     (

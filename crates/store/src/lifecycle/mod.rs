@@ -12,6 +12,7 @@
 //! which stores the position behind them, so a walk resumes after a restart.
 
 mod step;
+mod trust;
 
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use liteio_kv::{Read as _, Transaction, Write as _};
 use serde::{Deserialize, Serialize};
 
+pub use self::trust::ClockTrust;
 use crate::error::StoreError;
 use crate::meta::lifecycle::LifecyclePhase;
 use crate::meta::{record, space};
@@ -30,11 +32,6 @@ use crate::store::{Inner, Store};
 /// Interval at which the time of day is checked. It is not slept through, because the clock may
 /// jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// Forward jump of the clock beyond which it is not trusted at once.
-const JUMP: Duration = Duration::from_secs(60 * 60);
-/// Delay until a jumped clock is trusted. An operator who set it by mistake has this
-/// long to correct it before objects expire.
-const TRUST_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Interval at which the position is saved if nothing was removed.
 const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// Rest between steps, as a multiple of the step's duration.
@@ -112,7 +109,7 @@ impl Store {
             move || {
                 // The first look waits, too: the clock of a machine that has just booted may be set
                 // in the meantime.
-                let mut trust = Trust::default();
+                let mut trust = ClockTrust::default();
                 let mut walked = None;
                 while calls.wait(look_every) {
                     // A weak reference, so that the thread does not keep a dropped store open.
@@ -202,51 +199,7 @@ impl Store {
     }
 }
 
-/// Trust in the clock: it is trusted while it advances as monotonic time does.
-#[derive(Debug, Default)]
-struct Trust {
-    last: Option<(Instant, u64)>,
-    jumped: Option<Instant>,
-}
-
-impl Trust {
-    /// Looks at the clock, which shows `now_ms` at the moment `now`. Returns whether it is trusted.
-    fn look(&mut self, now: Instant, now_ms: u64) -> bool {
-        if let Some((then, then_ms)) = self.last.replace((now, now_ms)) {
-            let passed = Duration::from_millis(now_ms.saturating_sub(then_ms));
-            if passed > now.duration_since(then) + JUMP {
-                self.jumped = Some(now);
-            } else if now_ms < then_ms {
-                // Set back, perhaps to the right time: the jump is forgotten.
-                self.jumped = None;
-            }
-        }
-        self.jumped.is_none_or(|jumped| now.duration_since(jumped) >= TRUST_AFTER)
-    }
-}
-
 /// Stores the position in the transaction that ends what was due before it.
 fn write_state(write: &mut Transaction<'_>, state: &LifecycleState) -> Result<(), StoreError> {
     Ok(write.put(space::LIFECYCLE_KEY, &record::encode(1, state))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_jumps_forward_is_not_trusted_at_once() {
-        let begin = Instant::now();
-        let mut trust = Trust::default();
-        let mut look = |minutes: u64, clock_minutes: u64| {
-            trust.look(begin + Duration::from_secs(minutes * 60), clock_minutes * 60_000)
-        };
-        assert!(look(0, 1_000));
-        assert!(look(10, 1_012), "a little fast");
-        assert!(!look(11, 999_999), "far ahead");
-        assert!(!look(20, 1_000_008));
-        assert!(look(21, 1_023), "set back");
-        assert!(!look(22, 999_999));
-        assert!(look(90, 1_000_067), "it has stayed so");
-    }
 }

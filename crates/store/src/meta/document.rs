@@ -62,6 +62,14 @@ kinds! {
     Metrics = 19,
     /// The last runs of inventories, by the ids of their configurations.
     InventoryRuns = 20,
+    /// The policy of the table bucket.
+    TableBucketPolicy = 24,
+    /// The tags of the table bucket.
+    TableBucketTags = 25,
+    /// The configuration of maintenance of tables.
+    TableMaintenance = 26,
+    /// The configuration of request metrics of tables.
+    TableMetrics = 27,
 }
 
 /// Number of the lifecycle rules.

@@ -58,5 +58,6 @@ pub use replication::{
 pub use restore::{Restore, RestoreRequest, RestoreState, RetrievalTier, is_archive_class};
 pub use scrub::ScrubState;
 pub use settings::Settings;
+pub use table::{TableDocument, TableSettings, TableTags};
 pub use types::{ContentHeaders, ObjectMetadata, Owner};
 pub use usage::Usage;

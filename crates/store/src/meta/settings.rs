@@ -144,7 +144,7 @@ impl Settings {
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());
             }
-            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 23 }),
+            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 27 }),
         }
         Ok(())
     }

@@ -53,6 +53,9 @@
 //! | `60` | bucket id (4), encoded path of the parent, name | [`NamespaceRecord`](super::table::NamespaceRecord) |
 //! | `61` | bucket id (4), encoded path of the namespace, name | [`TableRecord`](super::table::TableRecord) of a table |
 //! | `62` | bucket id (4), encoded path of the namespace, name | [`TableRecord`](super::table::TableRecord) of a view |
+//! | `63` | bucket id (4), encoded path of the namespace, name | [`TableSettings`](super::table::TableSettings) of a table |
+//! | `64` | bucket id (4), id of a table (16), encoded path of its namespace, name | nothing: finds a table by its id |
+//! | `65` | bucket id (4), key | [`UnreferencedRecord`](super::table::UnreferencedRecord): no table has named the file since then |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -113,6 +116,9 @@ const MOVING: u8 = 0x54;
 const NAMESPACE: u8 = 0x60;
 const TABLE: u8 = 0x61;
 const VIEW: u8 = 0x62;
+const TABLE_SETTINGS: u8 = 0x63;
+const TABLE_ID: u8 = 0x64;
+const UNREFERENCED: u8 = 0x65;
 
 /// The stamp of the entries about users.
 pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
@@ -246,6 +252,12 @@ pub(crate) const ALL_NAMESPACES: &[u8] = &[NAMESPACE];
 pub(crate) const ALL_TABLES: &[u8] = &[TABLE];
 /// The prefix of all keys of views.
 pub(crate) const ALL_VIEWS: &[u8] = &[VIEW];
+/// The prefix of all keys of settings of tables.
+pub(crate) const ALL_TABLE_SETTINGS: &[u8] = &[TABLE_SETTINGS];
+/// The prefix of all keys of ids of tables.
+pub(crate) const ALL_TABLE_IDS: &[u8] = &[TABLE_ID];
+/// The prefix of all keys of files that no table names.
+pub(crate) const ALL_UNREFERENCED: &[u8] = &[UNREFERENCED];
 
 /// The prefix of all keys of the heads of logs of vectors.
 pub(crate) const ALL_VECTOR_LOGS: &[u8] = &[VECTOR_LOG];
@@ -762,6 +774,11 @@ pub(crate) fn catalog_of(bucket: BucketId) -> [Vec<u8>; 3] {
     [NAMESPACE, TABLE, VIEW].map(|tag| of_bucket(tag, bucket, 0))
 }
 
+/// The prefixes of the keys of what belongs to the tables of a bucket: settings, ids, and files that none names.
+pub(crate) fn of_tables_in(bucket: BucketId) -> [Vec<u8>; 3] {
+    [TABLE_SETTINGS, TABLE_ID, UNREFERENCED].map(|tag| of_bucket(tag, bucket, 0))
+}
+
 /// The prefix of the keys of the namespaces directly in the one with the path `parent`; the name follows. The
 /// path of the root is empty.
 pub(crate) fn namespaces_in(bucket: BucketId, parent: &str) -> Vec<u8> {
@@ -780,11 +797,49 @@ pub(crate) fn view(bucket: BucketId, namespace: &str, name: &str) -> Vec<u8> {
     of_path(VIEW, bucket, namespace, name)
 }
 
-/// Bucket, path and name in a key made by [`namespace`], [`table`] or [`view`].
+pub(crate) fn table_settings(bucket: BucketId, namespace: &str, name: &str) -> Vec<u8> {
+    of_path(TABLE_SETTINGS, bucket, namespace, name)
+}
+
+/// The prefix of the keys of the tables with an id; encoded path and name follow.
+pub(crate) fn tables_with_id(bucket: BucketId, id: &[u8; 16]) -> Vec<u8> {
+    let mut bytes = of_bucket(TABLE_ID, bucket, id.len());
+    bytes.extend_from_slice(id);
+    bytes
+}
+
+pub(crate) fn table_id(bucket: BucketId, id: &[u8; 16], namespace: &str, name: &str) -> Vec<u8> {
+    let mut bytes = tables_with_id(bucket, id);
+    append_ended(namespace.as_bytes(), &mut bytes);
+    bytes.extend_from_slice(name.as_bytes());
+    bytes
+}
+
+/// Bucket, id, path and name in a key made by [`table_id`].
+pub(crate) fn split_table_id(bytes: &[u8]) -> Option<(BucketId, [u8; 16], String, &str)> {
+    let (bucket, rest) = split_bucket(TABLE_ID, bytes)?;
+    let (id, rest) = rest.split_first_chunk()?;
+    let (path, name) = split_ended(rest)?;
+    Some((bucket, *id, String::from_utf8(path).ok()?, std::str::from_utf8(name).ok()?))
+}
+
+pub(crate) fn unreferenced(bucket: BucketId, key: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(UNREFERENCED, bucket, key.len());
+    bytes.extend_from_slice(key.as_bytes());
+    bytes
+}
+
+/// Bucket and key in a key made by [`unreferenced`].
+pub(crate) fn split_unreferenced(bytes: &[u8]) -> Option<(BucketId, &str)> {
+    let (bucket, key) = split_bucket(UNREFERENCED, bytes)?;
+    Some((bucket, std::str::from_utf8(key).ok()?))
+}
+
+/// Bucket, path and name in a key made by [`namespace`], [`table`], [`view`] or [`table_settings`].
 pub(crate) fn split_catalog(bytes: &[u8]) -> Option<(BucketId, String, &str)> {
     let (&tag, _) = bytes.split_first()?;
     let (bucket, rest) = match tag {
-        NAMESPACE | TABLE | VIEW => split_bucket(tag, bytes)?,
+        NAMESPACE | TABLE | VIEW | TABLE_SETTINGS => split_bucket(tag, bytes)?,
         _ => return None,
     };
     let (path, name) = split_ended(rest)?;
@@ -794,6 +849,11 @@ pub(crate) fn split_catalog(bytes: &[u8]) -> Option<(BucketId, String, &str)> {
 /// `true` for a key made by [`namespace`].
 pub(crate) fn is_namespace(bytes: &[u8]) -> bool {
     bytes.first() == Some(&NAMESPACE)
+}
+
+/// `true` for a key made by [`table_settings`].
+pub(crate) fn is_table_settings(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&TABLE_SETTINGS)
 }
 
 fn of_path(tag: u8, bucket: BucketId, path: &str, name: &str) -> Vec<u8> {
@@ -888,11 +948,17 @@ mod tests {
         let restore = restore(RestoreStep::Expires, 258, bucket, &id);
         assert_eq!(split_restore(&restore), Some((RestoreStep::Expires, 258, bucket, id)));
         assert!((0..restore.len()).all(|length| split_restore(&restore[..length]).is_none()));
-        for key in [namespace(bucket, "a", "b"), table(bucket, "a", "b"), view(bucket, "a", "b")] {
+        let of_names = [namespace, table, view, table_settings].map(|of| of(bucket, "a", "b"));
+        for key in of_names {
             assert_eq!(split_catalog(&key), Some((bucket, "a".to_owned(), "b")));
             assert!((0..7).all(|length| split_catalog(&key[..length]).is_none()));
         }
         assert_eq!(split_catalog(&index(bucket, "i")), None);
+        let by_id = table_id(bucket, &[7; 16], "a", "b");
+        assert_eq!(split_table_id(&by_id), Some((bucket, [7; 16], "a".to_owned(), "b")));
+        assert!((0..22).all(|length| split_table_id(&by_id[..length]).is_none()));
+        assert_eq!(split_unreferenced(&unreferenced(bucket, "k")), Some((bucket, "k")));
+        assert_eq!(split_unreferenced(&by_id), None);
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         let null = null_version(bucket, "k");

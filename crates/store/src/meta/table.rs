@@ -73,6 +73,109 @@ impl TableRecord {
     }
 }
 
+/// A kind of document of a table. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TableDocument {
+    /// The policy.
+    Policy = 1,
+    /// The tags.
+    Tags = 2,
+    /// The configuration of maintenance.
+    Maintenance = 3,
+    /// The last runs of maintenance.
+    MaintenanceRuns = 4,
+}
+
+/// Documents of a table, which the store keeps and does not interpret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableSettings {
+    /// By their numbers, also those that only newer versions know.
+    documents: BTreeMap<u8, Vec<u8>>,
+}
+
+impl TableSettings {
+    /// The document of a kind, if the table has one.
+    #[must_use]
+    pub fn document(&self, kind: TableDocument) -> Option<&[u8]> {
+        self.documents.get(&(kind as u8)).map(Vec::as_slice)
+    }
+
+    /// Replaces the document of a kind, or removes it.
+    pub fn set(&mut self, kind: TableDocument, document: Option<Vec<u8>>) {
+        match document {
+            Some(document) => self.documents.insert(kind as u8, document),
+            None => self.documents.remove(&(kind as u8)),
+        };
+    }
+
+    /// `true` without documents.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// Bytes of all documents.
+    pub(crate) fn bytes(&self) -> usize {
+        self.documents.values().map(Vec::len).sum()
+    }
+
+    pub(crate) fn read(from: &impl Read, place: &[u8]) -> Result<Self, StoreError> {
+        let value = from.get(place)?;
+        let settings = value.map(|value| Self::decode(place, &value)).transpose()?;
+        Ok(settings.unwrap_or_default())
+    }
+
+    /// Writes the documents. Without any there is no row.
+    pub(crate) fn write(&self, to: &mut impl Write, place: &[u8]) -> Result<(), StoreError> {
+        match self.is_empty() {
+            true => Ok(to.delete(place)?),
+            false => Ok(to.put(place, &record::seal(1, place, self, &[]))?),
+        }
+    }
+
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        decode(place, bytes, "the settings of a table")
+    }
+}
+
+/// Tags of a table or a table bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableTags(pub BTreeMap<String, String>);
+
+impl TableTags {
+    /// The document of the tags; none without tags.
+    #[must_use]
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        (!self.0.is_empty()).then(|| record::encode(1, self))
+    }
+
+    /// The tags of a document.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`].
+    pub fn decode(document: &[u8]) -> Result<Self, StoreError> {
+        record::decode(document, "the tags of a table")
+    }
+}
+
+/// A file in a bucket that no table names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UnreferencedRecord {
+    /// Time at which that was seen first, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+}
+
+impl UnreferencedRecord {
+    pub(crate) fn encode(self, place: &[u8]) -> Vec<u8> {
+        record::seal(1, place, &self, &[])
+    }
+
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        decode(place, bytes, "the record of a file that no table names")
+    }
+}
+
 fn decode<T: for<'a> Deserialize<'a>>(
     place: &[u8],
     bytes: &[u8],

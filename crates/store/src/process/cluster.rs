@@ -172,6 +172,8 @@ pub enum Job {
     Tiers,
     /// Writing inventories.
     Inventories,
+    /// Maintaining tables.
+    Tables,
     /// Writing snapshots of the vectors of the index with this number.
     Index(u32),
 }
@@ -199,6 +201,7 @@ impl Job {
             Self::Resync => "resync".to_owned(),
             Self::Tiers => "tiers".to_owned(),
             Self::Inventories => "inventories".to_owned(),
+            Self::Tables => "tables".to_owned(),
             Self::Index(id) => format!("index {id}"),
         }
     }

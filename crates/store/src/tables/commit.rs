@@ -6,9 +6,10 @@ use liteio_kv::{Transaction, Write as _};
 
 use super::namespace::require;
 use super::table::{claim, places_of_new, require_free};
-use super::{CatalogError, Table, TableKind, TableName};
+use super::{CatalogError, Table, TableKind, TableName, beside};
 use crate::error::StoreError;
 use crate::limits::COMMITTED_TABLES_MAX;
+use crate::meta::TableSettings;
 use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
 use crate::meta::table::TableRecord;
@@ -38,6 +39,7 @@ pub struct TableChange {
     expected: Expected,
     uuid: [u8; 16],
     location: String,
+    settings: TableSettings,
     metadata: Option<NewMetadata>,
 }
 
@@ -63,7 +65,14 @@ impl TableChange {
         uuid: [u8; 16],
         location: String,
     ) -> Self {
-        Self { kind, name, expected, uuid, location, metadata: None }
+        let settings = TableSettings::default();
+        Self { kind, name, expected, uuid, location, settings, metadata: None }
+    }
+
+    /// The same, with the settings of a table that is new.
+    #[must_use]
+    pub fn with_settings(self, settings: TableSettings) -> Self {
+        Self { settings, ..self }
     }
 
     /// The same, with the file at the location.
@@ -80,6 +89,7 @@ struct Change {
     expected: Expected,
     uuid: [u8; 16],
     location: String,
+    settings: TableSettings,
     file: Option<(ObjectKey, NewBody, PutOptions)>,
 }
 
@@ -100,13 +110,13 @@ impl Store {
         }
         let mut blobs = Vec::new();
         let apart = |change: TableChange| {
-            let TableChange { kind, name, expected, uuid, location, metadata } = change;
+            let TableChange { kind, name, expected, uuid, location, settings, metadata } = change;
             let file = metadata.map(|NewMetadata { key, body, options }| {
                 let (body, blob) = body.into_parts();
                 blobs.extend(blob);
                 (key, body, options)
             });
-            Change { kind, name, expected, uuid, location, file }
+            Change { kind, name, expected, uuid, location, settings, file }
         };
         let mut changes: Vec<_> = changes.into_iter().map(apart).collect();
         // Two commits of the same tables claim them in the same order.
@@ -169,6 +179,10 @@ impl Change {
             Expected::Missing => {
                 require(write, state.id, name.namespace())?;
                 require_free(write, state.id, *kind, name)?;
+                if *kind == TableKind::Table {
+                    beside::begin(write, state.id, name, uuid)?;
+                    self.settings.write(write, &beside::place_of(state.id, name))?;
+                }
                 (*uuid, now_ms)
             }
             Expected::Location(expected) => {

@@ -41,10 +41,13 @@
 //! # }
 //! ```
 
+mod beside;
 mod commit;
 mod name;
 mod namespace;
+mod settings;
 mod table;
+mod unreferenced;
 mod walk;
 
 pub use crate::catalog_error::CatalogError;
@@ -52,7 +55,9 @@ pub use commit::{Expected, NewMetadata, TableChange};
 pub use name::{NamespaceName, TableName};
 pub use namespace::{Namespace, NamespacePage, PropertyChange};
 pub(crate) use namespace::{has_catalog, remove_catalog};
+pub use settings::{TableDocument, TableSettings, TableTags};
 pub use table::{Table, TableKind, TablePage};
+pub use unreferenced::Unreferenced;
 pub use walk::{NamespaceWalk, TableWalk, WalkedNamespaces, WalkedTables};
 
 /// Selection of the names of a page.

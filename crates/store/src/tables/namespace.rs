@@ -242,7 +242,7 @@ pub(crate) fn remove_catalog(
     write: &mut Transaction<'_>,
     bucket: BucketId,
 ) -> Result<(), StoreError> {
-    for prefix in space::catalog_of(bucket) {
+    for prefix in space::catalog_of(bucket).into_iter().chain(space::of_tables_in(bucket)) {
         let mut cursor = space::within(write, &prefix)?;
         let mut keys = Vec::new();
         while let Some((key, _)) = cursor.next()? {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Transaction, Write as _};
 
 use super::namespace::{page, place_of as place_of_namespace, require};
-use super::{CatalogError, NameRange, NamespaceName, TableName};
+use super::{CatalogError, NameRange, NamespaceName, TableName, beside};
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::space;
@@ -200,6 +200,9 @@ impl Store {
             let record = TableRecord::read(write, &place)?.ok_or_else(|| kind.missing(&name))?;
             require_at(&record, &name, expected.as_deref())?;
             write.delete(&place)?;
+            if kind == TableKind::Table {
+                beside::end(write, bucket.id, &name, &record.uuid)?;
+            }
             Ok(Committed::new(Table::new(&name, record)))
         })
     }
@@ -245,6 +248,7 @@ impl Store {
                 &kind.place(id, &to),
                 &kind.other().place(id, &to),
                 &place_of_namespace(id, to.namespace()),
+                &beside::place_of(id, &from),
             ])?;
             bucket.require(write)?;
             let record = TableRecord::read(write, &source)?.ok_or_else(|| kind.missing(&from))?;
@@ -259,6 +263,9 @@ impl Store {
             }
             write.delete(&source)?;
             record.write(write, &kind.place(id, &to))?;
+            if kind == TableKind::Table {
+                beside::rename(write, id, (&from, &to), &record.uuid)?;
+            }
             Ok(Committed::new(()))
         })
     }

@@ -142,21 +142,23 @@ impl Store {
         Ok(WalkedNamespaces { namespaces, next: None })
     }
 
-    /// The table of a bucket with an id, the first one if several have it. It walks all of them.
+    /// The table of a bucket with an id, the first one if several have it.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
     pub fn table_by_id(&self, bucket: &Bucket, id: &[u8; 16]) -> Result<Option<Table>, StoreError> {
         let snapshot = self.snapshot()?;
-        let [_, tables, _] = space::catalog_of(bucket.require(&snapshot)?);
-        let mut cursor = space::within(&snapshot, &tables)?;
-        while let Some((place, value)) = cursor.next()? {
-            let record = TableRecord::decode(place, value)?;
-            if record.uuid == *id {
-                return Ok(Some(Table::new(&name_of(place)?, record)));
-            }
-        }
-        Ok(None)
+        let bucket = bucket.require(&snapshot)?;
+        let mut cursor = space::within(&snapshot, &space::tables_with_id(bucket, id))?;
+        let Some((place, _)) = cursor.next()? else { return Ok(None) };
+        let (_, _, path, name) =
+            space::split_table_id(place).ok_or_else(|| StoreError::corrupt("the id of a table"))?;
+        let name = TableName::new(NamespaceName::of_path(&path)?, name.to_owned())?;
+        drop(cursor);
+        let record = TableRecord::read(&snapshot, &TableKind::Table.place(bucket, &name))?;
+        let record = record.filter(|record| record.uuid == *id);
+        let record = record.ok_or_else(|| StoreError::corrupt("the id of a table"))?;
+        Ok(Some(Table::new(&name, record)))
     }
 }
 

@@ -160,7 +160,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 25] = [
+pub(crate) const SPACES: [&[u8]; 28] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -186,6 +186,9 @@ pub(crate) const SPACES: [&[u8]; 25] = [
     space::ALL_NAMESPACES,
     space::ALL_TABLES,
     space::ALL_VIEWS,
+    space::ALL_TABLE_SETTINGS,
+    space::ALL_TABLE_IDS,
+    space::ALL_UNREFERENCED,
 ];
 
 /// A key with its value.

@@ -17,7 +17,7 @@ use crate::meta::queue::{QueueRecord, decode_former};
 use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::restore::RestoreRow;
 use crate::meta::space::QueueKind;
-use crate::meta::table::{NamespaceRecord, TableRecord};
+use crate::meta::table::{NamespaceRecord, TableRecord, TableSettings, UnreferencedRecord};
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
@@ -224,6 +224,16 @@ impl Verifier<'_> {
             let result = verify_catalog(place, value).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
+        if let Some((bucket, id, path, name)) = space::split_table_id(place) {
+            location.bucket = Some(bucket);
+            let result = self.verify_table_id(&space::table(bucket, &path, name), &id);
+            return self.note(result.map_err(Failure::from), place, value, location);
+        }
+        if let Some((bucket, _)) = space::split_unreferenced(place) {
+            location.bucket = Some(bucket);
+            let result = UnreferencedRecord::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
         if let Some(bucket) = space::split_usage(place) {
             return self.verify_usage_row(bucket, place, value);
         }
@@ -313,6 +323,17 @@ impl Verifier<'_> {
         Ok(key)
     }
 
+    /// Checks that the table whose record has this key has an id. The table may have been dropped or renamed since the row
+    /// was read.
+    fn verify_table_id(&self, place: &[u8], id: &[u8; 16]) -> Result<(), StoreError> {
+        match TableRecord::read(&self.store.snapshot()?, place) {
+            Ok(Some(record)) if record.uuid != *id => Err(StoreError::corrupt("the id of a table")),
+            // The damaged record is reported by itself.
+            Ok(_) | Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The object of an upload in progress, and the data key of its parts.
     fn upload_location(
         &mut self,
@@ -337,6 +358,7 @@ impl Verifier<'_> {
 fn verify_catalog(place: &[u8], value: &[u8]) -> Result<(), StoreError> {
     match space::is_namespace(place) {
         true => NamespaceRecord::decode(place, value).map(drop),
+        false if space::is_table_settings(place) => TableSettings::decode(place, value).map(drop),
         false => TableRecord::decode(place, value).map(drop),
     }
 }

@@ -37,6 +37,7 @@ mod replication;
 mod reset;
 mod restores;
 mod scrub;
+mod table_settings;
 mod tables;
 mod tables_crash;
 mod tiers;

@@ -15,21 +15,25 @@
 //! | Module | Content |
 //! |---|---|
 //! | `route` | The table of operations, served and not served |
-//! | `table_bucket`, `encryption`, `namespace`, `table`, `metadata_location` | The operations |
+//! | `table_bucket`, `encryption`, `namespace`, `table`, `metadata_location`, `policy`, `tags`, `maintenance`, `class` | The operations |
 //! | `schema` | The metadata of CreateTable, as a request of the REST catalog |
 //! | `resource` | ARNs, permission, fields of bodies |
 //! | `token` | Version tokens, positions in listings |
 //! | `error` | The exceptions, and the only map to them |
 
+mod class;
 mod encryption;
 mod error;
+mod maintenance;
 mod metadata_location;
 mod namespace;
+mod policy;
 mod resource;
 mod route;
 mod schema;
 mod table;
 mod table_bucket;
+mod tags;
 mod token;
 
 use http::Request;

@@ -2,15 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use liteio_access::Granted;
+use liteio_access::{Action, Granted};
 use liteio_iceberg::{Identifier, Namespace};
+use liteio_store::tables::{CatalogError, Table, TableSettings};
 use liteio_wire::origin::timestamp;
 use serde_json::Value;
 
 use super::error::not_found;
 use crate::Call;
+use crate::commit::named;
 use crate::error::{ApiResult, Exception};
-use crate::metadata::text_of_uuid;
+use crate::metadata::{text_of_uuid, uuid_of};
 
 /// Items on one page of a listing. AWS's limit.
 const PAGE_MAX: usize = 1000;
@@ -47,6 +49,12 @@ impl<'a> Arn<'a> {
         }
     }
 
+    /// The part of its text that is the ARN of the table bucket.
+    pub(super) fn of_its_bucket(&self, arn: &'a str) -> &'a str {
+        let below = self.table.map_or(0, |table| "/table/".len() + table.len());
+        &arn[..arn.len() - below]
+    }
+
     /// The same, of a whole table bucket.
     pub(super) fn of_bucket(arn: &'a str) -> ApiResult<Arn<'a>> {
         let parsed = Arn::parse(arn)?;
@@ -76,9 +84,13 @@ pub(super) fn granted_in(call: &Call<'_>, namespace: &Namespace) -> ApiResult<Gr
     of_account(call, call.granted_on(&action, Some(namespace), None)?)
 }
 
-/// Authorizes the operation on a table that the body names.
-pub(super) fn granted_named(call: &Call<'_>, name: &Identifier) -> ApiResult<Granted> {
-    of_account(call, call.granted_named(name)?)
+/// Authorizes actions on a table that the body names.
+pub(super) fn granted_named(
+    call: &Call<'_>,
+    actions: &[Action],
+    name: &Identifier,
+) -> ApiResult<Granted> {
+    of_account(call, call.granted_on(actions, Some(name.namespace()), Some(name.name()))?)
 }
 
 /// The permission, if the ARN of the route has the account of the bucket.
@@ -108,7 +120,26 @@ pub(super) fn bucket_arn(call: &Call<'_>, granted: &Granted) -> String {
 
 /// The ARN of a table.
 pub(super) fn table_arn(call: &Call<'_>, granted: &Granted, id: &[u8; 16]) -> String {
-    format!("{}/table/{}", bucket_arn(call, granted), text_of_uuid(id))
+    call.shared.buckets.table_arn(granted.bucket(), id)
+}
+
+/// The id of a table in an ARN. A text that is none is that of no table.
+pub(super) fn id_of(text: &str) -> [u8; 16] {
+    let id = uuid_of(text);
+    match text_of_uuid(&id) == text {
+        true => id,
+        false => [0xFF; 16],
+    }
+}
+
+/// Authorizes the operation on the table of the route, and finds it with its settings.
+pub(super) fn granted_table(call: &Call<'_>) -> ApiResult<(Granted, Table, TableSettings)> {
+    let granted = granted(call)?;
+    let name = named(call.identifier()?)?;
+    match call.store.table_with_settings(granted.bucket(), &name)? {
+        Some((table, settings)) => Ok((granted, table, settings)),
+        None => Err(CatalogError::NoSuchTable { table: name.to_string() }.into()),
+    }
 }
 
 /// A namespace of one level.

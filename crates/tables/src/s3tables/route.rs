@@ -5,8 +5,10 @@ use liteio_access::Action;
 use percent_encoding::percent_decode_str;
 
 use super::error::{method_not_allowed, not_implemented, unknown_operation};
-use super::resource::{Arn, namespace_of, table_of};
-use super::{encryption, metadata_location, namespace, table, table_bucket};
+use super::resource::{Arn, id_of, namespace_of, table_of};
+use super::{
+    class, encryption, maintenance, metadata_location, namespace, policy, table, table_bucket, tags,
+};
 use crate::error::{ApiResult, Exception};
 use crate::route::{Route, Subject, fits};
 use crate::{Handler, Operation};
@@ -15,7 +17,7 @@ use crate::{Handler, Operation};
 /// table in it.
 type Row = (Method, &'static str, &'static str, Action, Handler);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 39] = [
     (Method::PUT, "buckets", "CreateTableBucket", Action::CreateTableBucket, table_bucket::create),
     (Method::GET, "buckets", "ListTableBuckets", Action::ListTableBuckets, table_bucket::list),
     (Method::GET, "buckets/{b}", "GetTableBucket", Action::GetTableBucket, table_bucket::get),
@@ -84,48 +86,150 @@ const ROWS: [Row; 19] = [
         Action::GetTableEncryption,
         encryption::of_table,
     ),
+    (
+        Method::DELETE,
+        "buckets/{b}/metrics",
+        "DeleteTableBucketMetricsConfiguration",
+        Action::DeleteTableBucketMetricsConfiguration,
+        class::delete_metrics,
+    ),
+    (
+        Method::DELETE,
+        "buckets/{b}/policy",
+        "DeleteTableBucketPolicy",
+        Action::DeleteTableBucketPolicy,
+        policy::delete_of_bucket,
+    ),
+    (
+        Method::DELETE,
+        "tables/{b}/{n}/{t}/policy",
+        "DeleteTablePolicy",
+        Action::DeleteTablePolicy,
+        policy::delete_of_table,
+    ),
+    (
+        Method::GET,
+        "buckets/{b}/maintenance",
+        "GetTableBucketMaintenanceConfiguration",
+        Action::GetTableBucketMaintenanceConfiguration,
+        maintenance::of_bucket,
+    ),
+    (
+        Method::GET,
+        "buckets/{b}/metrics",
+        "GetTableBucketMetricsConfiguration",
+        Action::GetTableBucketMetricsConfiguration,
+        class::metrics,
+    ),
+    (
+        Method::GET,
+        "buckets/{b}/policy",
+        "GetTableBucketPolicy",
+        Action::GetTableBucketPolicy,
+        policy::of_bucket,
+    ),
+    (
+        Method::GET,
+        "buckets/{b}/storage-class",
+        "GetTableBucketStorageClass",
+        Action::GetTableBucketStorageClass,
+        class::of_bucket,
+    ),
+    (
+        Method::GET,
+        "tables/{b}/{n}/{t}/maintenance",
+        "GetTableMaintenanceConfiguration",
+        Action::GetTableMaintenanceConfiguration,
+        maintenance::of_table,
+    ),
+    (
+        Method::GET,
+        "tables/{b}/{n}/{t}/maintenance-job-status",
+        "GetTableMaintenanceJobStatus",
+        Action::GetTableMaintenanceJobStatus,
+        maintenance::status,
+    ),
+    (
+        Method::GET,
+        "tables/{b}/{n}/{t}/policy",
+        "GetTablePolicy",
+        Action::GetTablePolicy,
+        policy::of_table,
+    ),
+    (
+        Method::GET,
+        "tables/{b}/{n}/{t}/storage-class",
+        "GetTableStorageClass",
+        Action::GetTableStorageClass,
+        class::of_table,
+    ),
+    (Method::GET, "tag/{b}", "ListTagsForResource", Action::ListTagsForTables, tags::list),
+    (
+        Method::PUT,
+        "buckets/{b}/maintenance/{x}",
+        "PutTableBucketMaintenanceConfiguration",
+        Action::PutTableBucketMaintenanceConfiguration,
+        maintenance::put_of_bucket,
+    ),
+    (
+        Method::PUT,
+        "buckets/{b}/metrics",
+        "PutTableBucketMetricsConfiguration",
+        Action::PutTableBucketMetricsConfiguration,
+        class::put_metrics,
+    ),
+    (
+        Method::PUT,
+        "buckets/{b}/policy",
+        "PutTableBucketPolicy",
+        Action::PutTableBucketPolicy,
+        policy::put_of_bucket,
+    ),
+    (
+        Method::PUT,
+        "buckets/{b}/storage-class",
+        "PutTableBucketStorageClass",
+        Action::PutTableBucketStorageClass,
+        class::put,
+    ),
+    (
+        Method::PUT,
+        "tables/{b}/{n}/{t}/maintenance/{x}",
+        "PutTableMaintenanceConfiguration",
+        Action::PutTableMaintenanceConfiguration,
+        maintenance::put_of_table,
+    ),
+    (
+        Method::PUT,
+        "tables/{b}/{n}/{t}/policy",
+        "PutTablePolicy",
+        Action::PutTablePolicy,
+        policy::put_of_table,
+    ),
+    (Method::POST, "tag/{b}", "TagResource", Action::TagTables, tags::add),
+    (Method::DELETE, "tag/{b}", "UntagResource", Action::UntagTables, tags::remove),
 ];
 
 /// Operations of AWS's model that are not served: method, path, name. `{x}` is anything.
-const UNSERVED: [(Method, &str, &str); 39] = [
+const UNSERVED: [(Method, &str, &str); 19] = [
     (Method::POST, "complete-table-migration", "CompleteTableMigration"),
-    (Method::DELETE, "buckets/{b}/metrics", "DeleteTableBucketMetricsConfiguration"),
-    (Method::DELETE, "buckets/{b}/policy", "DeleteTableBucketPolicy"),
     (Method::DELETE, "table-bucket-replication", "DeleteTableBucketReplication"),
-    (Method::DELETE, "tables/{b}/{n}/{t}/policy", "DeleteTablePolicy"),
     (Method::DELETE, "table-replication", "DeleteTableReplication"),
     (Method::PUT, "table-replication/disassociate", "DisassociateTableReplication"),
     (Method::GET, "buckets/{b}/logging", "GetTableBucketLogging"),
-    (Method::GET, "buckets/{b}/maintenance", "GetTableBucketMaintenanceConfiguration"),
-    (Method::GET, "buckets/{b}/metrics", "GetTableBucketMetricsConfiguration"),
-    (Method::GET, "buckets/{b}/policy", "GetTableBucketPolicy"),
     (Method::GET, "table-bucket-replication", "GetTableBucketReplication"),
-    (Method::GET, "buckets/{b}/storage-class", "GetTableBucketStorageClass"),
-    (Method::GET, "tables/{b}/{n}/{t}/maintenance", "GetTableMaintenanceConfiguration"),
-    (Method::GET, "tables/{b}/{n}/{t}/maintenance-job-status", "GetTableMaintenanceJobStatus"),
     (Method::GET, "get-table-migration", "GetTableMigration"),
-    (Method::GET, "tables/{b}/{n}/{t}/policy", "GetTablePolicy"),
     (Method::GET, "table-record-expiration", "GetTableRecordExpirationConfiguration"),
     (Method::GET, "table-record-expiration-job-status", "GetTableRecordExpirationJobStatus"),
     (Method::GET, "table-replication", "GetTableReplication"),
     (Method::GET, "replication-status", "GetTableReplicationStatus"),
-    (Method::GET, "tables/{b}/{n}/{t}/storage-class", "GetTableStorageClass"),
     (Method::GET, "list-table-migrations", "ListTableMigrations"),
-    (Method::GET, "tag/{b}", "ListTagsForResource"),
     (Method::PUT, "buckets/{b}/logging", "PutTableBucketLogging"),
-    (Method::PUT, "buckets/{b}/maintenance/{x}", "PutTableBucketMaintenanceConfiguration"),
-    (Method::PUT, "buckets/{b}/metrics", "PutTableBucketMetricsConfiguration"),
-    (Method::PUT, "buckets/{b}/policy", "PutTableBucketPolicy"),
     (Method::PUT, "table-bucket-replication", "PutTableBucketReplication"),
-    (Method::PUT, "buckets/{b}/storage-class", "PutTableBucketStorageClass"),
-    (Method::PUT, "tables/{b}/{n}/{t}/maintenance/{x}", "PutTableMaintenanceConfiguration"),
-    (Method::PUT, "tables/{b}/{n}/{t}/policy", "PutTablePolicy"),
     (Method::PUT, "table-record-expiration", "PutTableRecordExpirationConfiguration"),
     (Method::PUT, "table-replication", "PutTableReplication"),
     (Method::POST, "start-table-migration", "StartTableMigration"),
     (Method::POST, "sync-table-migration", "SyncTableMigration"),
-    (Method::POST, "tag/{b}", "TagResource"),
-    (Method::DELETE, "tag/{b}", "UntagResource"),
     (Method::POST, "update-table-migration", "UpdateTableMigration"),
 ];
 
@@ -142,7 +246,8 @@ pub(super) fn of(method: &Method, path: &str, query: &str) -> ApiResult<Route> {
     if let Some((_, _, name, action, handler)) = at_path.iter().find(|row| row.0 == *method) {
         let (prefix, subject) = subject_of(&segments, query)?;
         let operation = Operation { name, action: *action, handler: *handler };
-        return Ok(Route { prefix, subject, operation });
+        let last = segments.last().cloned().unwrap_or_default();
+        return Ok(Route { prefix, subject, last, operation });
     }
     let mut unserved = UNSERVED.iter().filter(|(_, path, _)| fits(path, &segments)).peekable();
     let has_path = !at_path.is_empty() || unserved.peek().is_some();
@@ -160,9 +265,17 @@ fn subject_of(segments: &[String], query: &str) -> ApiResult<(Option<String>, Su
     match segments {
         [path] if path == "get-table" => of_query(query),
         [] | [_] => Ok((None, Subject::Server)),
+        [first, arn] if first == "tag" => {
+            let parsed = Arn::parse(arn)?;
+            let subject = match parsed.table {
+                None => Subject::Warehouse,
+                Some(id) => Subject::Id(id_of(id)),
+            };
+            Ok((Some(parsed.of_its_bucket(arn).to_owned()), subject))
+        }
         [_, arn] => Ok((Some(whole(arn)?), Subject::Warehouse)),
-        // The encryption of the bucket.
-        [first, arn, _] if first == "buckets" => Ok((Some(whole(arn)?), Subject::Warehouse)),
+        // Settings of the bucket.
+        [first, arn, ..] if first == "buckets" => Ok((Some(whole(arn)?), Subject::Warehouse)),
         [_, arn, namespace] => {
             Ok((Some(whole(arn)?), Subject::Namespace(namespace_of(namespace)?)))
         }
@@ -172,7 +285,7 @@ fn subject_of(segments: &[String], query: &str) -> ApiResult<(Option<String>, Su
     }
 }
 
-/// The table of GetTable: by its names, or by its ARN, which the operation reads.
+/// The table of GetTable: by its names, or by its ARN.
 fn of_query(query: &str) -> ApiResult<(Option<String>, Subject)> {
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let value = |name: &str| {
@@ -181,11 +294,10 @@ fn of_query(query: &str) -> ApiResult<(Option<String>, Subject)> {
     };
     match (value("tableArn"), value("tableBucketARN"), value("namespace"), value("name")) {
         (Some(arn), None, None, None) => {
-            let table = Arn::parse(arn)?.table.map(|table| format!("/table/{table}"));
-            let bucket = table.and_then(|table| arn.strip_suffix(&*table));
-            let bucket =
-                bucket.ok_or_else(|| Exception::bad_request("tableArn is of no table."))?;
-            Ok((Some(bucket.to_owned()), Subject::Warehouse))
+            let parsed = Arn::parse(arn)?;
+            let id =
+                parsed.table.ok_or_else(|| Exception::bad_request("tableArn is of no table."))?;
+            Ok((Some(parsed.of_its_bucket(arn).to_owned()), Subject::Id(id_of(id))))
         }
         (None, Some(arn), Some(namespace), Some(name)) => {
             Ok((Some(whole(arn)?), Subject::Named(table_of(namespace, name)?)))
@@ -217,6 +329,8 @@ mod tests {
 
     const ARN: &str = "arn%3Aaws%3As3tables%3Aus-east-1%3A123456789012%3Abucket%2Flake";
 
+    const ID: &str = "1c1c1c1c-1c1c-1c1c-1c1c-1c1c1c1c1c1c";
+
     fn found(method: Method, path: &str) -> Result<(&'static str, Subject), (u16, String)> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         match of(&method, path, query) {
@@ -243,6 +357,25 @@ mod tests {
                 Subject::Warehouse,
             ),
             (Method::GET, of_bucket("namespaces"), "ListNamespaces", Subject::Warehouse),
+            (Method::POST, of_bucket("tag"), "TagResource", Subject::Warehouse),
+            (
+                Method::DELETE,
+                format!("/tag/{ARN}%2Ftable%2F{ID}"),
+                "UntagResource",
+                Subject::Id([0x1C; 16]),
+            ),
+            (
+                Method::PUT,
+                of_bucket("buckets") + "/maintenance/icebergUnreferencedFileRemoval",
+                "PutTableBucketMaintenanceConfiguration",
+                Subject::Warehouse,
+            ),
+            (
+                Method::PUT,
+                of_bucket("tables") + "/sales/orders/maintenance/icebergCompaction",
+                "PutTableMaintenanceConfiguration",
+                named.clone(),
+            ),
             (Method::PUT, of_bucket("tables") + "/sales", "CreateTable", namespace),
             (Method::DELETE, of_bucket("tables") + "/sales/orders", "DeleteTable", named.clone()),
             (
@@ -253,9 +386,9 @@ mod tests {
             ),
             (
                 Method::GET,
-                format!("/get-table?tableArn={ARN}%2Ftable%2Fid"),
+                format!("/get-table?tableArn={ARN}%2Ftable%2F{ID}"),
                 "GetTable",
-                Subject::Warehouse,
+                Subject::Id([0x1C; 16]),
             ),
         ];
         for (method, path, name, subject) in rows {
@@ -266,9 +399,9 @@ mod tests {
     #[test]
     fn what_is_not_served_is_refused_by_name() {
         let refused = |status, code: &str| Err((status, code.to_owned()));
-        let policy = format!("/buckets/{ARN}/policy");
-        assert_eq!(found(Method::PUT, &policy), refused(501, "NotImplemented"));
-        assert_eq!(found(Method::POST, &policy), refused(405, "MethodNotAllowedException"));
+        let logging = format!("/buckets/{ARN}/logging");
+        assert_eq!(found(Method::PUT, &logging), refused(501, "NotImplemented"));
+        assert_eq!(found(Method::POST, &logging), refused(405, "MethodNotAllowedException"));
         assert_eq!(found(Method::GET, "/lake"), refused(501, "UnknownOperationException"));
         assert_eq!(found(Method::GET, "/"), refused(501, "UnknownOperationException"));
         assert_eq!(found(Method::GET, "/buckets/lake"), refused(400, "BadRequestException"));

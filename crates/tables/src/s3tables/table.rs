@@ -2,7 +2,9 @@
 
 use liteio_access::{Action, Granted};
 use liteio_iceberg::TableMetadata;
-use liteio_store::tables::{Expected, Table, TableChange, TableKind, TableWalk};
+use liteio_store::tables::{
+    Expected, Table, TableChange, TableDocument, TableKind, TableSettings, TableWalk,
+};
 use serde_json::json;
 
 use super::error::{not_implemented, stale};
@@ -11,11 +13,12 @@ use super::resource::{
     optional_text, page_of, parameter, table_arn, table_of, text, time,
 };
 use super::token::{continuation_of, position_of, position_of_table, table_at, version_of};
-use super::{encryption, schema};
+use super::{encryption, schema, tags};
 use crate::commit::{Loaded, named};
 use crate::error::{ApiResult, Exception};
-use crate::metadata::{is_unwritten, new_uuid, text_of_uuid, uuid_of};
+use crate::metadata::{is_unwritten, new_uuid, text_of_uuid};
 use crate::namespace::stored;
+use crate::route::Subject;
 use crate::warehouse::trimmed;
 use crate::{Answer, Call, Output, context};
 
@@ -27,12 +30,12 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
         return Err(Exception::bad_request("format must be ICEBERG."));
     }
     schema::check_storage_class(&document)?;
-    if given(&document, "tags").is_some() {
-        return Err(not_implemented("Tables have no tags."));
-    }
+    let tags = tags::of_new(call, &document)?;
     let request = schema::request_of(&document, name)?;
     let name = call.named(name)?;
-    let granted = granted_named(call, &name)?;
+    let granted = granted_named(call, &tags::actions_of_new(call, &tags), &name)?;
+    let mut settings = TableSettings::default();
+    settings.set(TableDocument::Tags, tags.encode());
     if let Some(asked) = given(&document, "encryptionConfiguration")
         && !encryption::is_of_bucket(call, granted.bucket(), asked)?
     {
@@ -45,7 +48,7 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
         Some(request) => {
             call.allows(&granted, &[Action::PutTableData], &name)?;
             let metadata = TableMetadata::create(&request, &uuid, &location, call.now_ms())?;
-            let Loaded { location, .. } = call.create(&granted, &name, metadata)?;
+            let Loaded { location, .. } = call.create(&granted, &name, metadata, settings)?;
             location
         }
         // The client writes the first metadata file.
@@ -53,6 +56,7 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
             let (kind, place) = (TableKind::Table, format!("{location}/"));
             let change =
                 TableChange::new(kind, named(&name)?, Expected::Missing, id, place.clone());
+            let change = change.with_settings(settings);
             call.store.commit_tables(granted.bucket(), vec![change]).wait()?;
             place
         }
@@ -62,14 +66,14 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn get(call: &Call<'_>) -> Answer {
-    let (granted, table) = match parameter(call, "tableArn") {
-        None => {
+    let (granted, table) = match &call.route.subject {
+        Subject::Id(id) => by_id(call, id)?,
+        _ => {
             let granted = granted(call)?;
             let name = named(call.identifier()?)?;
             let table = call.store.table(granted.bucket(), TableKind::Table, &name)?;
             (granted, table)
         }
-        Some(arn) => by_arn(call, arn)?,
     };
     let (metadata_location, warehouse_location) = locations(call, &granted, &table)?;
     let account = account(call, &granted);
@@ -93,14 +97,14 @@ pub(super) fn get(call: &Call<'_>) -> Answer {
     Output::json(&answer)
 }
 
-/// The table of an ARN. Only then are its names known, on which permission is decided.
-fn by_arn(call: &Call<'_>, arn: &str) -> ApiResult<(Granted, Table)> {
-    let Arn { account: of_arn, bucket, table } = Arn::parse(arn)?;
-    let id = uuid_of(table.unwrap_or_default());
+/// The table with an id, in the bucket of the route. Only then are its names known, on which permission is decided, too.
+pub(super) fn by_id(call: &Call<'_>, id: &[u8; 16]) -> ApiResult<(Granted, Table)> {
+    let Arn { account: of_arn, bucket, .. } =
+        Arn::of_bucket(call.route.prefix.as_deref().unwrap_or_default())?;
     let context = context::Asked(call.sent);
     let actions = [call.route.operation.action];
     let question = call.question(&actions, None, None, &context);
-    let found = call.shared.buckets.table_by_id(call.store, &question, (bucket, &id));
+    let found = call.shared.buckets.table_by_id(call.store, &question, (bucket, id));
     let (granted, table) = found.map_err(|refusal| call.refused(refusal))?;
     match of_arn == account(call, &granted) {
         true => Ok((granted, table)),

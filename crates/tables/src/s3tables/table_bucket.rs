@@ -1,7 +1,7 @@
 //! Operations on table buckets. They are ordinary buckets: each has a catalog.
 
-use liteio_access::{GrantedAccount, Refusal, TableQuestion};
-use liteio_store::{ListBuckets, NewBucket};
+use liteio_access::{Action, GrantedAccount, Refusal, TableQuestion};
+use liteio_store::{DocumentKind, ListBuckets, NewBucket};
 use serde_json::{Value, json};
 
 use super::error::{not_implemented, of_bucket};
@@ -9,8 +9,9 @@ use super::resource::{
     account, bucket_arn, check_bucket_name, given, granted, page_of, parameter, text, time,
 };
 use super::token::{continuation_of, position_of};
-use super::{encryption, schema};
+use super::{encryption, schema, tags};
 use crate::error::ApiResult;
+use crate::maintenance::BucketMaintenance;
 use crate::{Answer, Call, Output, context};
 
 pub(super) fn create(call: &Call<'_>) -> Answer {
@@ -18,9 +19,7 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
     let name = text(&document, "name")?;
     check_bucket_name(name)?;
     schema::check_storage_class(&document)?;
-    if given(&document, "tags").is_some() {
-        return Err(not_implemented("Tag the bucket by PutBucketTagging of S3."));
-    }
+    let tags = tags::of_new(call, &document)?;
     let app = &call.shared.app;
     if let Some(asked) = given(&document, "encryptionConfiguration")
         && (!app.encrypts_by_default || !encryption::is_of_master_key(asked)?)
@@ -30,11 +29,16 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
         ));
     }
     let buckets = &call.shared.buckets;
-    let granted = of_account(call, |question| buckets.new_bucket(question, name))?;
+    let actions = tags::actions_of_new(call, &tags);
+    let granted = of_account(call, &actions, |question| buckets.new_bucket(question, name))?;
     let owner = granted.owner();
     let arn = buckets.arn(&owner.id, name);
     let name = granted.new_bucket_name(name.to_owned()).map_err(of_bucket)?;
-    let documents = app.documents_of_new_bucket(app.object_ownership);
+    let mut documents = app.documents_of_new_bucket(app.object_ownership);
+    documents.extend(tags.encode().map(|tags| (DocumentKind::TableBucketTags, tags)));
+    // As AWS: tables of such a bucket are maintained unless that is switched off.
+    let maintenance = BucketMaintenance::of_table_bucket().document();
+    documents.push((DocumentKind::TableMaintenance, maintenance));
     let new = NewBucket::new(name, owner, app.region.clone());
     call.store.create_bucket(NewBucket { documents, ..new }).wait().map_err(of_bucket)?;
     Output::json(&json!({ "arn": arn }))
@@ -48,7 +52,8 @@ pub(super) fn get(call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Answer {
-    let granted = of_account(call, |question| call.shared.buckets.account(question))?;
+    let actions = [call.route.operation.action];
+    let granted = of_account(call, &actions, |question| call.shared.buckets.account(question))?;
     let max = page_of(call, "maxBuckets")?;
     let after = parameter(call, "continuationToken").map(position_of).transpose()?;
     // Those of the type `aws` would be made by AWS.
@@ -92,13 +97,13 @@ fn summary(arn: &str, name: &str, account: &str, created_ms: u64) -> Value {
     })
 }
 
-/// Authorizes the operation on the account of the sender.
+/// Authorizes actions on the account of the sender.
 fn of_account(
     call: &Call<'_>,
+    actions: &[Action],
     decide: impl FnOnce(&TableQuestion<'_>) -> Result<GrantedAccount, Refusal>,
 ) -> ApiResult<GrantedAccount> {
     let context = context::Asked(call.sent);
-    let actions = [call.route.operation.action];
-    let question = call.question(&actions, None, None, &context);
+    let question = call.question(actions, None, None, &context);
     decide(&question).map_err(|refusal| call.refused(refusal))
 }

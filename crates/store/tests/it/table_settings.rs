@@ -1,0 +1,120 @@
+//! What tables have beside their metadata: settings, ids, and files that none of them names.
+
+use std::collections::BTreeMap;
+
+use liteio_store::tables::{
+    CatalogError, Expected, NamespaceName, TableChange, TableDocument, TableKind, TableName,
+    Unreferenced,
+};
+use liteio_store::{Store, StoreError};
+
+use crate::harness::*;
+
+fn table(name: &str) -> TableName {
+    let namespace = NamespaceName::new(vec!["n".to_owned()]).expect("a namespace");
+    TableName::new(namespace, name.to_owned()).expect("a name")
+}
+
+fn create(store: &Store, kind: TableKind, name: &str, id: u8) {
+    let location = format!("s3://bucket/{name}/0");
+    let change = TableChange::new(kind, table(name), Expected::Missing, [id; 16], location);
+    store.commit_tables(&bucket(store, "bucket"), vec![change]).wait().expect("created");
+}
+
+fn on_catalogs(test: impl Fn(&Store)) {
+    on_every_backend(|store| {
+        let namespace = NamespaceName::new(vec!["n".to_owned()]).expect("a namespace");
+        let here = bucket(store, "bucket");
+        store.create_namespace(&here, namespace, BTreeMap::new()).wait().expect("created");
+        test(store);
+    });
+}
+
+fn set(store: &Store, name: &str, id: u8, policy: Option<&str>) -> Result<(), StoreError> {
+    let policy = policy.map(|text| text.as_bytes().to_vec());
+    let here = bucket(store, "bucket");
+    let changed = store.change_table_settings(&here, (table(name), [id; 16]), move |settings| {
+        settings.set(TableDocument::Policy, policy.clone());
+        Ok(())
+    });
+    changed.wait()
+}
+
+fn policy(store: &Store, name: &str) -> Option<String> {
+    let found = store.table_with_settings(&bucket(store, "bucket"), &table(name)).expect("read");
+    let (_, settings) = found?;
+    let policy = settings.document(TableDocument::Policy)?;
+    Some(String::from_utf8(policy.to_vec()).expect("a text"))
+}
+
+#[test]
+fn settings_go_with_their_table() {
+    on_catalogs(|store| {
+        let here = bucket(store, "bucket");
+        create(store, TableKind::Table, "a", 1);
+        create(store, TableKind::View, "v", 2);
+        set(store, "a", 1, Some("mine")).expect("set");
+        assert_eq!(policy(store, "a").as_deref(), Some("mine"));
+        let missing = |name: &str| CatalogError::NoSuchTable { table: format!("n.{name}") };
+        for (name, id) in [("v", 2), ("b", 1), ("a", 9)] {
+            match set(store, name, id, Some("x")).expect_err(name) {
+                StoreError::Catalog(error) => assert_eq!(error, missing(name)),
+                other => panic!("{other}"),
+            }
+        }
+        let kind = TableKind::Table;
+        store.rename_table(&here, kind, table("a"), table("b")).wait().expect("renamed");
+        assert_eq!((policy(store, "a"), policy(store, "b").as_deref()), (None, Some("mine")));
+        let by_id = store.table_by_id(&here, &[1; 16]).expect("read").expect("there");
+        assert_eq!(by_id.name, table("b"));
+        store.drop_table(&here, kind, table("b")).wait().expect("dropped");
+        assert_eq!(store.table_by_id(&here, &[1; 16]).expect("read"), None);
+        // A new table of the name has nothing of the old one.
+        create(store, kind, "b", 3);
+        assert_eq!(policy(store, "b"), None);
+        set(store, "b", 3, Some("x")).expect("set");
+        set(store, "b", 3, None).expect("removed");
+        assert_eq!(policy(store, "b"), None);
+        let long = "x".repeat(1 << 20);
+        assert!(matches!(set(store, "b", 3, Some(&long)), Err(StoreError::InvalidRequest { .. })));
+        let report = store.verify(&mut |_| {}).expect("verified");
+        assert!(report.damaged.is_empty());
+    });
+}
+
+#[test]
+fn tables_with_one_id_are_all_found() {
+    on_catalogs(|store| {
+        let here = bucket(store, "bucket");
+        let kind = TableKind::Table;
+        for name in ["a", "b"] {
+            create(store, kind, name, 1);
+        }
+        let found = || store.table_by_id(&here, &[1; 16]).expect("read").map(|it| it.name);
+        assert_eq!(found(), Some(table("a")));
+        store.drop_table(&here, kind, table("a")).wait().expect("dropped");
+        assert_eq!(found(), Some(table("b")));
+    });
+}
+
+#[test]
+fn files_that_no_table_names_are_noted_and_forgotten() {
+    on_catalogs(|store| {
+        let here = bucket(store, "bucket");
+        let note = |files: &[(&str, Option<u64>)]| {
+            let row = |(key, since): &(&str, Option<u64>)| (here.id, (*key).to_owned(), *since);
+            store.note_unreferenced(files.iter().map(row).collect()).wait().expect("noted");
+        };
+        note(&[("t/a", Some(5)), ("t/b", Some(7)), ("t/c", Some(9))]);
+        note(&[("t/b", None), ("t/c", Some(1))]);
+        let keys = ["t/c", "t/b", "t/a"].map(key);
+        let since = store.unreferenced_since(&here, &keys).expect("read");
+        assert_eq!(since, [Some(1), None, Some(5)]);
+        let row =
+            |key: &str, since_ms| Unreferenced { bucket: here.id, key: key.to_owned(), since_ms };
+        let page = store.walk_unreferenced(None).expect("read");
+        assert_eq!(page, [row("t/a", 5), row("t/c", 1)]);
+        assert_eq!(store.walk_unreferenced(page.last()).expect("read"), []);
+        assert_eq!(store.walk_unreferenced(page.first()).expect("read"), page[1..]);
+    });
+}

@@ -1,0 +1,146 @@
+//! Maintenance of tables: snapshots expire, and files that no snapshot names are deleted, once a day.
+//!
+//! ```text
+//! 1 expire     each table ──► Policy ──► an ordinary commit without the old snapshots
+//! 2 survey     all tables and views ──► their places, and files that they name in places of others
+//! 3 sweep      each table: objects below its location − named ──► noted ──► noted for long enough: deleted
+//! 4 tidy       notes of files that are gone, or in no table's place
+//! ```
+//!
+//! Nothing is kept between the steps but what the survey has found, so a pass that is cut off is begun again. A file is
+//! deleted if no pass has found a name for it for the days of the configuration, and the last one has looked at every table
+//! of its account. What cannot be read counts as naming everything: then nothing is deleted.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `config`, `runs` | Configurations; results of runs |
+//! | `pass` | One pass over all buckets, and the walks |
+//! | `expire` | Step 1 |
+//! | `survey` | Step 2 |
+//! | `sweep` | Steps 3 and 4 |
+//! | `files` | Files of metadata, read within limits |
+
+mod config;
+mod expire;
+mod files;
+mod pass;
+mod runs;
+mod survey;
+mod sweep;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use liteio_access::state::App;
+use liteio_store::{ClockTrust, Job as StoreJob, StoreError};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+pub(crate) use self::config::{BucketMaintenance, Job, TableMaintenance};
+use self::pass::Pass;
+pub(crate) use self::runs::Runs;
+
+/// Interval at which the time of day is checked. It is not slept through, because the clock may jump.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// Time to end what is being done when the server stops.
+const END: Duration = Duration::from_secs(5);
+
+/// The maintenance of the tables of a space. The task ends when this is dropped.
+pub struct Maintenance {
+    worker: Arc<Worker>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Worker {
+    app: Arc<App>,
+    /// Held during a pass, of which only one is at a time.
+    alone: tokio::sync::Mutex<()>,
+    stop: Notify,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl Maintenance {
+    /// Starts the task.
+    #[must_use]
+    pub fn start(app: &Arc<App>) -> Maintenance {
+        let worker = Arc::new(Worker {
+            app: Arc::clone(app),
+            alone: tokio::sync::Mutex::default(),
+            stop: Notify::new(),
+            is_stopping: Arc::default(),
+        });
+        let task = tokio::spawn(Arc::clone(&worker).run());
+        Maintenance { worker, task: Mutex::new(Some(task)) }
+    }
+
+    /// Does what is due by now, for tests that move the clock.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn run_now(&self) -> Result<(), StoreError> {
+        self.worker.pass().await
+    }
+
+    /// Stops the task, after the page that it works on, or after a time-out.
+    pub async fn close(&self) {
+        self.worker.is_stopping.store(true, Ordering::Relaxed);
+        self.worker.stop.notify_one();
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            let _ = tokio::time::timeout(END, task).await;
+        }
+    }
+}
+
+impl Drop for Maintenance {
+    fn drop(&mut self) {
+        self.worker.is_stopping.store(true, Ordering::Relaxed);
+        if let Some(task) = &*self.task.lock() {
+            task.abort();
+        }
+    }
+}
+
+impl Worker {
+    /// Makes a pass each day, until it is stopped.
+    async fn run(self: Arc<Self>) {
+        let day_ms = self.app.store.lifecycle_day_ms().max(1);
+        let look_every = LOOK_EVERY.min(Duration::from_millis(day_ms) / 4);
+        let (mut trust, mut done) = (ClockTrust::default(), None);
+        loop {
+            // The first look waits, too: the clock of a machine that has just booted may be set in the meantime.
+            tokio::select! {
+                () = self.stop.notified() => return,
+                () = tokio::time::sleep(look_every) => {}
+            }
+            let now_ms = self.app.store.now_ms();
+            let today = now_ms / day_ms;
+            // A wrong clock would expire snapshots that are new.
+            if !trust.look(Instant::now(), now_ms) || done == Some(today) {
+                continue;
+            }
+            match self.pass().await {
+                Ok(()) => done = Some(today),
+                Err(StoreError::Closed) => return,
+                // Another server does it, until this one takes over.
+                Err(StoreError::Suspended { .. }) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "the maintenance of tables failed; it is tried again");
+                }
+            }
+        }
+    }
+
+    async fn pass(&self) -> Result<(), StoreError> {
+        let _alone = self.alone.lock().await;
+        let job = self.app.store.for_job(StoreJob::Tables)?;
+        let reason = || "Another server maintains the tables.".to_owned();
+        let store = job.ok_or_else(|| StoreError::Suspended { reason: reason() })?;
+        let (app, is_stopping) = (Arc::clone(&self.app), Arc::clone(&self.is_stopping));
+        let pass = move |_: &_| Pass::new(&app, &store, &is_stopping).run();
+        self.app.blocking(pass).await
+    }
+}

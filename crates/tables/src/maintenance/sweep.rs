@@ -1,0 +1,191 @@
+//! Files below the location of a table that nothing names: noted when that is seen first, deleted when it was so for long.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use liteio_iceberg::TableMetadata;
+use liteio_iceberg::maintenance::Policy;
+use liteio_store::limits::UNREFERENCED_PAGE;
+use liteio_store::precondition::{ETagText, EtagCondition};
+use liteio_store::tables::{Table, TableKind, Unreferenced};
+use liteio_store::{
+    Bucket, BucketId, DeleteTarget, ListEntry, ListQuery, ListStart, ListedObject, ObjectKey,
+    StoreError,
+};
+
+use super::config::Removal;
+use super::files::references_of;
+use super::pass::{Failure, Pass};
+use super::survey::{Survey, prefix_of};
+use crate::limits::PURGE_PAGE;
+use crate::metadata::read;
+
+/// A file that readers of a table without a catalog look for. No metadata name it.
+const VERSION_HINT: &str = "/metadata/version-hint.text";
+
+impl Pass<'_> {
+    /// Deletes the files of a table that nothing has named for long enough. `places` gets the prefix of its files.
+    pub(super) fn sweep(
+        &self,
+        bucket: &Arc<Bucket>,
+        table: &Table,
+        survey: &Survey,
+        removal: Removal,
+        places: &mut BTreeSet<(BucketId, String)>,
+    ) -> Result<(), Failure> {
+        let location = &table.location;
+        let (metadata, _) = read::<TableMetadata>(self.store, bucket, location)?;
+        let prefix = prefix_of(bucket, metadata.location())?;
+        places.insert((bucket.id, prefix.clone()));
+        // Files of such a table may be those of others.
+        if Policy::of(&metadata, Policy::DEFAULT)?.is_none() {
+            return Ok(());
+        }
+        if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
+            return Err(Failure::OfTable(reason));
+        }
+        let references = references_of(self.store, bucket, (&metadata, location))?;
+        let is_named = |key: &str| {
+            let location = format!("s3://{}/{key}", bucket.name);
+            let is_hint =
+                key.len() == prefix.len() + VERSION_HINT.len() - 1 && key.ends_with(VERSION_HINT);
+            is_hint || references.contains(&location) || survey.names(&location)
+        };
+        let mut query =
+            ListQuery { prefix: prefix.clone(), max: PURGE_PAGE, ..ListQuery::default() };
+        loop {
+            self.check_stop()?;
+            let page = self.store.list_objects(bucket, &query)?;
+            let objects = page.entries.into_iter().filter_map(|entry| match entry {
+                // A key with a slash at its end is a folder that somebody has made, no file of a table.
+                ListEntry::Object(object) if !object.key.ends_with('/') => Some(object),
+                ListEntry::Object(_) | ListEntry::Prefix(_) => None,
+            });
+            let objects: Vec<_> = objects.collect();
+            let due = self.note_page(bucket, &objects, removal, &is_named)?;
+            if !due.is_empty() && !self.delete(bucket, table, due)? {
+                // A commit came: its metadata may name again what this one does not.
+                return Ok(());
+            }
+            match page.next {
+                Some(next) => query.after = ListStart::Token(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Notes which objects of a page nothing names, and returns those that are due.
+    fn note_page<'o>(
+        &self,
+        bucket: &Bucket,
+        objects: &'o [ListedObject],
+        removal: Removal,
+        is_named: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<&'o ListedObject>, Failure> {
+        let keys = objects.iter().map(|object| ObjectKey::new(object.key.as_str()));
+        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(StoreError::from)?;
+        let since = self.store.unreferenced_since(bucket, &keys)?;
+        let days = removal.unreferenced_days.saturating_add(removal.noncurrent_days);
+        let kept_ms = days.saturating_mul(self.store.lifecycle_day_ms());
+        let (mut due, mut notes) = (Vec::new(), Vec::new());
+        for (object, since) in objects.iter().zip(since) {
+            // An object that was written since is another one.
+            let valid = since.filter(|since| *since >= object.modified_ms && *since <= self.now_ms);
+            match (is_named(&object.key), valid) {
+                (true, _) if since.is_some() => notes.push((bucket.id, object.key.clone(), None)),
+                (true, _) => {}
+                (false, Some(since_ms)) if self.now_ms - since_ms >= kept_ms => due.push(object),
+                (false, Some(_)) => {}
+                (false, None) => notes.push((bucket.id, object.key.clone(), Some(self.now_ms))),
+            }
+        }
+        self.note_all(notes)?;
+        Ok(due)
+    }
+
+    /// Deletes objects as a client does: in a bucket with versioning that leaves delete markers. `false` if the table was
+    /// changed since it was read; then nothing is deleted.
+    fn delete(
+        &self,
+        bucket: &Arc<Bucket>,
+        table: &Table,
+        objects: Vec<&ListedObject>,
+    ) -> Result<bool, Failure> {
+        match self.store.table(bucket, TableKind::Table, &table.name) {
+            Ok(current) if current.location == table.location => {}
+            Ok(_) | Err(StoreError::Catalog(_)) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        let target = |object: &&ListedObject| {
+            let mut target = DeleteTarget::new(ObjectKey::new(object.key.as_str())?, None);
+            // Not one that was written meanwhile.
+            let tag = ETagText::strong(&object.etag.to_string());
+            target.conditions.if_match = Some(EtagCondition::Matches(vec![tag]));
+            Ok::<_, StoreError>(target)
+        };
+        let targets = objects.iter().map(target).collect::<Result<Vec<_>, _>>()?;
+        let outcomes = self.store.delete_objects(bucket, targets).wait()?;
+        let mut notes = Vec::new();
+        for (object, outcome) in objects.iter().zip(outcomes) {
+            match outcome {
+                Ok(_) => notes.push((bucket.id, object.key.clone(), None)),
+                Err(
+                    StoreError::PreconditionFailed { .. }
+                    | StoreError::ObjectLocked
+                    | StoreError::NoSuchKey { .. },
+                ) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(),
+            "files that the table does not name were deleted");
+        self.note_all(notes)?;
+        Ok(true)
+    }
+
+    /// Forgets notes of files that are gone, or below no prefix of `places`.
+    pub(super) fn tidy(&self, places: &BTreeSet<(BucketId, String)>) -> Result<(), StoreError> {
+        let mut buckets = std::collections::HashMap::new();
+        self.each_bucket(&mut |bucket| {
+            buckets.insert(bucket.id, Arc::clone(bucket));
+            Ok(())
+        })?;
+        let mut after: Option<Unreferenced> = None;
+        loop {
+            self.check_stop()?;
+            let mut page = self.store.walk_unreferenced(after.as_ref())?;
+            let mut notes = Vec::new();
+            for noted in &page {
+                let mut above = noted.key.match_indices('/').map(|(at, _)| &noted.key[..=at]);
+                let is_in_place =
+                    above.any(|above| places.contains(&(noted.bucket, above.to_owned())));
+                let is_there = match buckets.get(&noted.bucket).filter(|_| is_in_place) {
+                    Some(bucket) => self.has_object(bucket, &noted.key)?,
+                    None => false,
+                };
+                if !is_there {
+                    notes.push((noted.bucket, noted.key.clone(), None));
+                }
+            }
+            self.note_all(notes)?;
+            match page.pop() {
+                Some(last) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn has_object(&self, bucket: &Bucket, key: &str) -> Result<bool, StoreError> {
+        let query = ListQuery { prefix: key.to_owned(), max: 1, ..ListQuery::default() };
+        let page = self.store.list_objects(bucket, &query)?;
+        let is_it = |entry: &ListEntry| matches!(entry, ListEntry::Object(it) if it.key == key);
+        Ok(page.entries.first().is_some_and(is_it))
+    }
+
+    fn note_all(&self, notes: Vec<(BucketId, String, Option<u64>)>) -> Result<(), StoreError> {
+        for some in notes.chunks(UNREFERENCED_PAGE) {
+            self.store.note_unreferenced(some.to_vec()).wait()?;
+        }
+        Ok(())
+    }
+}
