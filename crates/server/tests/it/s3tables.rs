@@ -409,7 +409,6 @@ async fn a_table_has_partitions_order_and_nested_columns_that_it_is_created_with
         expect(refused, 400, "BadRequestException");
     }
     for (field, value) in [
-        ("tags", json!({ "a": "1" })),
         ("storageClassConfiguration", json!({ "storageClass": "INTELLIGENT_TIERING" })),
         ("encryptionConfiguration", json!({ "sseAlgorithm": "aws:kms" })),
     ] {
@@ -512,12 +511,13 @@ async fn policies_decide_who_may_do_what() {
 async fn what_is_not_served_is_an_error_in_json() {
     let server = memory().await;
     let arn = lake(&server).await;
-    let policy = format!("/buckets/{arn}/policy");
-    let message = expect(get(&server, &policy).await, 501, "NotImplemented");
-    assert!(message.contains("GetTableBucketPolicy"), "{message}");
-    let tags = send(&server, "POST", &format!("/tag/{arn}"), json!({ "tags": {} })).await;
-    assert!(expect(tags, 501, "NotImplemented").contains("TagResource"));
-    let post = send(&server, "POST", &policy, Value::Null).await;
+    let logging = format!("/buckets/{arn}/logging");
+    let message = expect(get(&server, &logging).await, 501, "NotImplemented");
+    assert!(message.contains("GetTableBucketLogging"), "{message}");
+    let replication = format!("/table-replication?tableArn={arn}");
+    let replication = send(&server, "PUT", &replication, json!({})).await;
+    assert!(expect(replication, 501, "NotImplemented").contains("PutTableReplication"));
+    let post = send(&server, "POST", &logging, Value::Null).await;
     expect(post, 405, "MethodNotAllowedException");
     expect(get(&server, "/lake").await, 501, "UnknownOperationException");
     expect(get(&server, "/buckets/lake").await, 400, "BadRequestException");
