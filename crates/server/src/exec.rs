@@ -87,6 +87,7 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         durability: None,
         address: local(),
         plain_address: given.plain_address.as_ref().and_then(|_| local()),
+        iceberg_address: given.iceberg_address.as_ref().and_then(|_| local()),
         website_address: given.website_address.as_ref().and_then(|_| local()),
         // The console is served at the main address as well.
         console_address: None,

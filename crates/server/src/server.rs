@@ -85,6 +85,7 @@ impl Server {
             address: None,
             plain_address: None,
             website_address: None,
+            iceberg_address: None,
             console_address: None,
             limits: Limits::default(),
             store: None,
@@ -109,6 +110,7 @@ pub struct ServerBuilder {
     address: Option<String>,
     plain_address: Option<String>,
     website_address: Option<String>,
+    iceberg_address: Option<String>,
     console_address: Option<String>,
     limits: Limits,
     store: Option<Store>,
@@ -177,6 +179,12 @@ impl ServerBuilder {
     /// its first label; port 0 picks a free port.
     pub fn website_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.website_address = Some(address.into());
+        self
+    }
+
+    /// Sets a second address, `HOST:PORT`, with the Iceberg REST catalog at its root (`/v1/`); port 0 picks a free port.
+    pub fn iceberg_address(mut self, address: impl Into<String>) -> ServerBuilder {
+        self.iceberg_address = Some(address.into());
         self
     }
 
@@ -424,6 +432,9 @@ impl ServerBuilder {
         if let Some(address) = self.website_address.take() {
             self.config.website_address = Some(ListenAddress::parse(&address)?);
         }
+        if let Some(address) = self.iceberg_address.take() {
+            self.config.iceberg_address = Some(ListenAddress::parse(&address)?);
+        }
         spawn(self).await
     }
 }
@@ -444,6 +455,10 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     };
     let sites = match &config.website_address {
         Some(address) => Some(listen(address, "--website-address").await?),
+        None => None,
+    };
+    let catalog = match &config.iceberg_address {
+        Some(address) => Some(listen(address, "--iceberg-address").await?),
         None => None,
     };
     let console = match &config.console_address {
@@ -515,19 +530,26 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let plain_address = plain.as_ref().map(|(_, address)| *address);
     let website_address = sites.as_ref().map(|(_, address)| *address);
     let console_address = console.as_ref().map(|(_, address)| *address);
+    let iceberg_address = catalog.as_ref().map(|(_, address)| *address);
     let (tls, entrance) = (tls.map(Arc::new), Entrance::All);
     let sites =
         sites.map(|(socket, _)| Listener { socket, tls: tls.clone(), entrance: Entrance::Sites });
     let console = console.map(|(socket, _)| Listener { socket, tls: tls.clone(), entrance });
+    let catalog = catalog.map(|(socket, _)| Listener {
+        socket,
+        tls: tls.clone(),
+        entrance: Entrance::Catalog,
+    });
     let plain = plain.map(|(socket, _)| Listener { socket, tls: None, entrance });
     let mut listeners = vec![Listener { socket, tls, entrance }];
-    listeners.extend(plain.into_iter().chain(sites).chain(console));
+    listeners.extend(plain.into_iter().chain(sites).chain(console).chain(catalog));
     let task = tokio::spawn(serve::run(listeners, front, stopping));
     Ok(ServerHandle {
         address,
         plain_address,
         website_address,
         console_address,
+        iceberg_address,
         certificates,
         made_credentials,
         #[cfg(feature = "testkit")]
@@ -611,6 +633,7 @@ pub struct ServerHandle {
     address: SocketAddr,
     plain_address: Option<SocketAddr>,
     website_address: Option<SocketAddr>,
+    iceberg_address: Option<SocketAddr>,
     console_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     made_credentials: Option<MadeCredentials>,
@@ -644,6 +667,11 @@ impl ServerHandle {
     /// The address for websites only, if there is one.
     pub fn website_address(&self) -> Option<SocketAddr> {
         self.website_address
+    }
+
+    /// The second address with the Iceberg REST catalog at its root, if there is one.
+    pub fn iceberg_address(&self) -> Option<SocketAddr> {
+        self.iceberg_address
     }
 
     /// The second address of the console, if there is one.

@@ -336,7 +336,7 @@ impl Space {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let (head, body) = request.into_parts();
         if origin.target.host_bucket().is_none()
-            && let Some(path) = tables::path_of(&head).map(str::to_owned)
+            && let Some(path) = path_of_catalog(&head, origin)
         {
             let request = Request::from_parts(head, body);
             return Box::pin(self.catalog(request, &path, origin, allowance)).await;
@@ -385,6 +385,12 @@ impl Space {
             (reply, _) => reply,
         }
     }
+}
+
+/// The path below that of the Iceberg REST catalog, if a request is for it.
+fn path_of_catalog(head: &Parts, origin: &Origin) -> Option<String> {
+    let at_root = || origin.target.has_catalog().then(|| tables::path_at_root(head)).flatten();
+    tables::path_of(head).or_else(at_root).map(str::to_owned)
 }
 
 impl Space {

@@ -143,6 +143,11 @@ pub fn path_of(head: &Parts) -> Option<&str> {
     (Service::claimed(authorization) == Some(Service::S3Tables)).then_some(path)
 }
 
+/// The path of the catalog at an address of its own, where it is at the root. No bucket has the name `v1`.
+pub fn path_at_root(head: &Parts) -> Option<&str> {
+    head.uri.path().strip_prefix('/').filter(|path| path.starts_with("v1/"))
+}
+
 /// `true` for a request whose body is in memory as a whole, as all of S3 Tables are: their hash is signed, and no header
 /// has it.
 pub fn holds_body(head: &Parts) -> bool {

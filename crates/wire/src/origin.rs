@@ -69,6 +69,8 @@ pub enum Entrance {
     All,
     /// Websites only.
     Sites,
+    /// Any request; the Iceberg REST catalog is at the root of the path, too.
+    Catalog,
 }
 
 impl Domains {
@@ -184,6 +186,8 @@ pub struct Target {
     place: Place,
     /// The kind of website access; `None` for an API request.
     site: Option<Entrance>,
+    /// The catalog is at the root of the path.
+    has_catalog: bool,
 }
 
 impl Target {
@@ -215,7 +219,8 @@ impl Target {
                 Place::Path(start..start + bytes)
             }
         };
-        Target { uri, decoded, host, place, site }
+        let has_catalog = entrance == Entrance::Catalog;
+        Target { uri, decoded, host, place, site, has_catalog }
     }
 
     /// The decoded path. Bucket and key are found in it, as in the path that operations read: a
@@ -256,9 +261,14 @@ impl Target {
     pub fn site_buckets(&self) -> Vec<&str> {
         match self.site {
             Some(Entrance::Sites) => site_buckets(self.host()),
-            Some(Entrance::All) => vec![self.bucket()],
+            Some(Entrance::All | Entrance::Catalog) => vec![self.bucket()],
             None => Vec::new(),
         }
+    }
+
+    /// `true` at an address where the Iceberg REST catalog is at the root of the path.
+    pub fn has_catalog(&self) -> bool {
+        self.has_catalog
     }
 
     /// The bucket, if the host names it rather than the path.

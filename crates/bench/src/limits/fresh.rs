@@ -24,14 +24,14 @@ use crate::s3::rival::{Rival, Site};
 use crate::s3::session::{BUCKET, Session};
 
 /// Number of clients that fill a server.
-const FILLERS: usize = 64;
+pub(super) const FILLERS: usize = 64;
 /// Number of keys in each folder of a full server, and in a page of a listing.
 const FOLDER_KEYS: usize = 1_000;
 /// Number of measured listings.
 const LISTINGS: u64 = 50;
 
 /// A server that answers.
-struct Fresh {
+pub(super) struct Fresh {
     process: Process,
     endpoint: Arc<Endpoint>,
     /// Time from its start to the first byte of its first answer. A connection alone tells nothing: a server may listen
@@ -40,7 +40,7 @@ struct Fresh {
 }
 
 impl Fresh {
-    async fn start(rival: &Rival, directory: &Path) -> Result<Fresh, Failure> {
+    pub(super) async fn start(rival: &Rival, directory: &Path) -> Result<Fresh, Failure> {
         fs::create_dir_all(directory)?;
         let site = Site::new(rival, directory.to_owned())?;
         let launch = rival.launch(&site)?;
@@ -57,7 +57,7 @@ impl Fresh {
     }
 
     /// A session with empty bodies. The bucket exists.
-    async fn session(&self) -> Result<Session, Failure> {
+    pub(super) async fn session(&self) -> Result<Session, Failure> {
         let mode = PayloadMode::Unsigned;
         let stock = Rc::new(Stock::new([0], mode));
         let mut session = Session::new(Arc::clone(&self.endpoint), mode, stock);

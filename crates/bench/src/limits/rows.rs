@@ -16,6 +16,9 @@ pub(super) const LIST_KEYS: &str = "list_keys";
 pub(super) const LIST_PREFIXES: &str = "list_prefixes";
 pub(super) const AT_REST: &str = "at_rest";
 pub(super) const CONNECTION: &str = "connection";
+pub(super) const COMMIT: &str = "commit";
+pub(super) const COMMIT_PUT: &str = "commit_put";
+pub(super) const LIST_TABLES: &str = "list_tables";
 
 /// The work of a job.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,8 @@ pub(super) enum Task {
     Start,
     /// The start after `kill -9` with this many objects, and their listing.
     Many { objects: usize },
+    /// A catalog with this many tables in a namespace: commits, and listings.
+    Tables { tables: usize },
     /// An idle server with this many connections.
     Idle { connections: usize },
     /// Concurrent uploads of this many MiB each.
@@ -112,6 +117,20 @@ pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
                 RowPlan::new("List", format!("List 1,000 of {shown}"), LIST_KEYS, TIME),
                 RowPlan::new("List", format!("List the folders of {shown}"), LIST_PREFIXES, TIME)
                     .note("1,000 keys in each"),
+            ],
+        )
+    });
+    let tables = if quick { 2_000 } else { 100_000 };
+    let shown = Unit::Count.format(tables as f64);
+    jobs.push(Job {
+        rounds_max: 1,
+        ..Job::new(
+            Task::Tables { tables },
+            vec![
+                RowPlan::new("Tables", "Commit to a table", COMMIT, TIME)
+                    .note("through the Iceberg REST catalog"),
+                RowPlan::new("Tables", "PUT of its metadata file", COMMIT_PUT, TIME),
+                RowPlan::new("Tables", format!("List 1,000 of {shown} tables"), LIST_TABLES, TIME),
             ],
         )
     });

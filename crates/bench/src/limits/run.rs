@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::bare::least;
 use super::rows::{LARGE_BYTES, PART_BYTES, Task, jobs};
-use super::{bare_server, fresh};
+use super::{bare_server, fresh, tables};
 use crate::client::{PayloadMode, Stock};
 use crate::error::BenchError;
 use crate::report::{Durability, Level, Report, Target};
@@ -125,6 +125,7 @@ impl Limited {
         let phases = match *task {
             Task::Start => fresh::start(rival, &directory).await,
             Task::Many { objects } => fresh::many(rival, &directory, objects).await,
+            Task::Tables { tables } => tables::measure(rival, &directory, tables).await,
             Task::Idle { connections } => fresh::idle(rival, &directory, connections).await,
             Task::Uploads { clients, mebibytes } => {
                 fresh::uploads(rival, &directory, clients, mebibytes).await

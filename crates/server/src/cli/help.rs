@@ -28,6 +28,7 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
             "plain_address",
             "domain",
             "website_address",
+            "iceberg_address",
             "console",
             "console_address",
             "trusted_proxy",

@@ -209,6 +209,9 @@ pub(crate) struct ServerArgs {
     /// the request's host, or its first label.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_WEBSITE_ADDRESS")]
     pub(crate) website_address: Option<String>,
+    /// Second address with the Iceberg REST catalog at its root, for clients that expect it there.
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ICEBERG_ADDRESS")]
+    pub(crate) iceberg_address: Option<String>,
     /// Serve the console at /_liteio/console/ [default: on].
     #[arg(long, value_name = "on|off", env = "LITEIO_CONSOLE", action = ArgAction::Set,
         value_parser = BoolishValueParser::new())]

@@ -193,6 +193,8 @@ pub struct Config {
     pub plain_address: Option<ListenAddress>,
     /// The address for websites only.
     pub website_address: Option<ListenAddress>,
+    /// The second address with the Iceberg REST catalog at its root.
+    pub iceberg_address: Option<ListenAddress>,
     /// The console is enabled.
     pub console: bool,
     /// The second address of the console.
@@ -319,6 +321,7 @@ impl Default for Config {
             tls: None,
             plain_address: None,
             website_address: None,
+            iceberg_address: None,
             console: true,
             console_address: None,
             trusted_proxies: Vec::new(),
@@ -407,6 +410,8 @@ impl Config {
             tls,
             website_address: network::resolve_website_address(arguments)
                 .map_err(named("website_address"))?,
+            iceberg_address: network::resolve_iceberg_address(arguments)
+                .map_err(named("iceberg_address"))?,
             trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)
                 .map_err(named("trusted_proxy"))?,
             storage,
@@ -537,7 +542,8 @@ impl Config {
     /// The first address that other machines can connect to.
     pub(crate) fn exposed(&self) -> Option<&ListenAddress> {
         let console = self.console_address.as_ref().map(|console| &console.address);
-        let addresses = [Some(&self.address), self.plain_address.as_ref(), console];
+        let iceberg = self.iceberg_address.as_ref();
+        let addresses = [Some(&self.address), self.plain_address.as_ref(), console, iceberg];
         addresses.into_iter().flatten().find(|address| !address.is_loopback())
     }
 

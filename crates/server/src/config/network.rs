@@ -59,6 +59,13 @@ pub(super) fn resolve_website_address(
     address.map(|address| ListenAddress::parse_for("--website-address", address)).transpose()
 }
 
+pub(super) fn resolve_iceberg_address(
+    arguments: &ServerArgs,
+) -> Result<Option<ListenAddress>, ConfigError> {
+    let address = arguments.iceberg_address.as_deref();
+    address.map(|address| ListenAddress::parse_for("--iceberg-address", address)).transpose()
+}
+
 /// Resolves the console's address, if it has one of its own.
 pub(super) fn resolve_console_address(
     arguments: &ServerArgs,

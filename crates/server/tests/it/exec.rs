@@ -87,6 +87,7 @@ fn it_takes_no_address_of_the_environment() {
         "LITEIO_ADDRESS",
         "LITEIO_CONSOLE_ADDRESS",
         "LITEIO_WEBSITE_ADDRESS",
+        "LITEIO_ICEBERG_ADDRESS",
         "MINIO_ADDRESS",
         "MINIO_CONSOLE_ADDRESS",
     ] {

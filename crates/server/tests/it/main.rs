@@ -88,6 +88,7 @@ mod snowball;
 mod sources;
 mod spelling;
 mod sts;
+mod table_address;
 mod table_policies;
 mod tables;
 mod tagging;

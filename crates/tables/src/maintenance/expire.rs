@@ -8,7 +8,7 @@ use liteio_store::tables::{CatalogError, Expected, Table, TableChange, TableKind
 use liteio_store::{Bucket, StoreError};
 
 use super::config::Snapshots;
-use super::pass::{Failure, Pass};
+use super::walk::{Failure, Pass};
 use crate::limits::COMMIT_ATTEMPTS;
 use crate::metadata::{NewFile, is_unwritten, read};
 

@@ -4,7 +4,7 @@ use liteio_iceberg::TableMetadata;
 use liteio_iceberg::maintenance::{Entries, References};
 use liteio_store::{Bucket, GetOptions, Store};
 
-use super::pass::Failure;
+use super::walk::Failure;
 use crate::warehouse::object_of;
 
 /// Largest manifest list or manifest that is read. Writers aim at 8 MB.

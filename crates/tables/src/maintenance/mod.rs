@@ -14,7 +14,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `config`, `runs` | Configurations; results of runs |
-//! | `pass` | One pass over all buckets, and the walks |
+//! | `walk`, `pass` | A pass: its walks over all buckets, its steps |
 //! | `expire` | Step 1 |
 //! | `survey` | Step 2 |
 //! | `sweep` | Steps 3 and 4 |
@@ -27,6 +27,7 @@ mod pass;
 mod runs;
 mod survey;
 mod sweep;
+mod walk;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +40,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::config::{BucketMaintenance, Job, TableMaintenance};
-use self::pass::Pass;
 pub(crate) use self::runs::Runs;
+use self::walk::Pass;
 
 /// Interval at which the time of day is checked. It is not slept through, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);

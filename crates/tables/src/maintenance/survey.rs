@@ -9,7 +9,7 @@ use liteio_store::tables::{Table, TableName};
 use liteio_store::{Bucket, BucketId, StoreError};
 
 use super::files::{FILES_MAX, references_of};
-use super::pass::{Failure, Pass};
+use super::walk::{Failure, Pass};
 use crate::metadata::{Metadata, is_unwritten, read};
 use crate::vend::PATHS;
 use crate::warehouse::{key_of, trimmed};

@@ -15,8 +15,8 @@ use liteio_store::{
 
 use super::config::Removal;
 use super::files::references_of;
-use super::pass::{Failure, Pass};
 use super::survey::{Survey, prefix_of};
+use super::walk::{Failure, Pass};
 use crate::limits::PURGE_PAGE;
 use crate::metadata::read;
 
