@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use liteio_store::limits::DOCUMENT_BYTES_MAX;
 use liteio_store::tables::{
     CatalogError, Expected, NamespaceName, TableChange, TableDocument, TableKind, TableName,
     Unreferenced,
@@ -75,7 +76,7 @@ fn settings_go_with_their_table() {
         set(store, "b", 3, Some("x")).expect("set");
         set(store, "b", 3, None).expect("removed");
         assert_eq!(policy(store, "b"), None);
-        let long = "x".repeat(1 << 20);
+        let long = "x".repeat(DOCUMENT_BYTES_MAX + 1);
         assert!(matches!(set(store, "b", 3, Some(&long)), Err(StoreError::InvalidRequest { .. })));
         let report = store.verify(&mut |_| {}).expect("verified");
         assert!(report.damaged.is_empty());
