@@ -52,6 +52,8 @@ pub struct ConnectionState {
     progress: AtomicU32,
     /// Bytes that the system has accepted for the client.
     written: AtomicU64,
+    /// Heads of answers that hyper has been given, and that are not on their way to the client.
+    heads: AtomicU32,
     /// The place of the request at work, if any.
     place: Mutex<Option<Place>>,
 }
@@ -135,6 +137,20 @@ impl ConnectionState {
     /// Notes that the answer has been handed over to its end, or given up.
     pub(crate) fn response_ended(&self) {
         self.clear(RESPONSE_OPEN);
+    }
+
+    /// Notes that the next bytes to be written begin with the head of an answer.
+    pub(crate) fn head_due(&self) {
+        self.heads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// `true` for each head that was noted, once.
+    pub(crate) fn take_head(&self) -> bool {
+        let is_due = self.heads.load(Ordering::Relaxed) > 0;
+        if is_due {
+            self.heads.fetch_sub(1, Ordering::Relaxed);
+        }
+        is_due
     }
 
     pub(crate) fn bytes_read(&self) {

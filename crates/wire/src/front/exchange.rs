@@ -244,6 +244,11 @@ impl ResponseBody {
     pub fn new(body: ReplyBody, exchange: Arc<Exchange>) -> ResponseBody {
         ResponseBody { body, exchange }
     }
+
+    /// The connection of the request.
+    pub(crate) fn connection(&self) -> &ConnectionState {
+        &self.exchange.connection
+    }
 }
 
 impl HttpBody for ResponseBody {

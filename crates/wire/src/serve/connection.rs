@@ -31,7 +31,6 @@ use tokio::time::timeout;
 
 use super::http2;
 use super::io::ConnectionIo;
-use super::spelling::spell;
 use super::transport::Transport;
 use super::watchdog::Watchdog;
 use crate::budget::Seat;
@@ -66,8 +65,9 @@ impl Service<Request<Incoming>> for FrontService {
         let sender = self.sender.clone();
         let request = request.map(ReceivedBody::Http1);
         Box::pin(async move {
-            let mut response = front.answer(request, sender, state).await?;
-            spell(&mut response);
+            let response = front.answer(request, sender, state).await?;
+            // hyper writes the head as soon as it has the answer.
+            response.body().connection().head_due();
             Ok(response)
         })
     }
@@ -281,6 +281,7 @@ async fn serve_requests(
         ended => ended,
     };
     let mut io = parts.io;
+    io.release();
     // An empty `Bytes` would keep the whole read buffer alive.
     if !parts.read_buf.is_empty() {
         io.unread(parts.read_buf);

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use super::spelling::Heads;
 use super::transport::Transport;
 use crate::connection::ConnectionState;
 use bytes::{Buf as _, Bytes};
@@ -26,16 +27,28 @@ pub(crate) struct ConnectionIo {
     /// Bytes that an earlier hyper connection read and did not use.
     unused: Bytes,
     rejected: Option<u16>,
+    heads: Heads,
 }
 
 impl ConnectionIo {
     pub(super) fn new(stream: Transport, state: Arc<ConnectionState>) -> ConnectionIo {
-        ConnectionIo { stream: TokioIo::new(stream), state, unused: Bytes::new(), rejected: None }
+        ConnectionIo {
+            stream: TokioIo::new(stream),
+            state,
+            unused: Bytes::new(),
+            rejected: None,
+            heads: Heads::default(),
+        }
     }
 
     /// Puts back bytes that were read and not used.
     pub(super) fn unread(&mut self, bytes: Bytes) {
         self.unused = bytes;
+    }
+
+    /// Gives back what an idle connection does not need.
+    pub(super) fn release(&mut self) {
+        self.heads.release();
     }
 
     pub(crate) fn has_unused(&self) -> bool {
@@ -90,17 +103,11 @@ impl Read for ConnectionIo {
 
 impl Write for ConnectionIo {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // Reports success, so that hyper believes its answer is sent and closes.
-        if self.catch(bytes) {
-            return Poll::Ready(Ok(bytes.len()));
-        }
-        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        note_write(&self.state, &polled);
-        polled
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -108,11 +115,28 @@ impl Write for ConnectionIo {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.catch(slices.first().map_or(&[], |slice| slice)) {
+        let Some((first, others)) = slices.split_first() else { return Poll::Ready(Ok(0)) };
+        // Reports success, so that hyper believes its answer is sent and closes.
+        if self.catch(first) {
             return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
         }
-        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        note_write(&self.state, &polled);
+        let ConnectionIo { stream, state, heads, .. } = &mut *self;
+        let stream = Pin::new(stream);
+        let spelled = heads.spelled(first, state);
+        let polled = if spelled.is_empty() {
+            stream.poll_write_vectored(context, slices)
+        } else {
+            // A short answer is no more than its head and one piece of its body.
+            let next = match &first[spelled.len()..] {
+                [] => others.first().map_or(&[][..], |slice| slice),
+                behind => behind,
+            };
+            stream.poll_write_vectored(context, &[spelled, next].map(IoSlice::new))
+        };
+        if let Poll::Ready(Ok(bytes)) = polled {
+            heads.advance(bytes);
+        }
+        note_write(state, &polled);
         polled
     }
 
