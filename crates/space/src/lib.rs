@@ -266,13 +266,15 @@ impl Space {
         B::Error: Into<BoxError>,
     {
         origin.found.note_locale(&self.locale);
+        // Boxed, like all but S3 below: the future of a request is allocated and moved, so that it should be no larger
+        // than most requests need.
         if origin.target.is_site() {
             let (head, _) = request.into_parts();
-            return self.s3.website(&head, origin, allowance).await;
+            return Box::pin(self.s3.website(&head, origin, allowance)).await;
         }
         if request.method() == Method::OPTIONS {
             let (head, _) = request.into_parts();
-            return self.s3.preflight(&head.headers, origin).await;
+            return Box::pin(self.s3.preflight(&head.headers, origin)).await;
         }
         let page = PageRequest::of(request.method(), request.headers());
         let foreign = self.no_auth.as_ref().and_then(|no_auth| no_auth.foreign_page(&request));
@@ -280,7 +282,7 @@ impl Space {
             None => false,
             Some(page) => {
                 let page = PageRequest::with_method(page, request.method().clone());
-                let headers = self.s3.cors_headers(&page, origin).await;
+                let headers = Box::pin(self.s3.cors_headers(&page, origin)).await;
                 headers.is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN))
             }
         };
@@ -321,7 +323,7 @@ impl Space {
     /// Adds the CORS headers to the reply for the page that sent the request.
     async fn for_page(&self, reply: Reply, page: Option<PageRequest>, origin: &Origin) -> Reply {
         let headers = match page {
-            Some(page) => self.s3.cors_headers(&page, origin).await,
+            Some(page) => Box::pin(self.s3.cors_headers(&page, origin)).await,
             None => None,
         };
         reply::with_headers(reply, headers)
@@ -366,10 +368,16 @@ impl Space {
                 .map_err(|error| iam::refusal(&error))?;
         }
         match request.extensions().get() {
-            Some(Service::S3Vectors) => return self.vectors.call(request).await,
-            Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
-            Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
-            None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
+            Some(Service::S3Vectors) => return Box::pin(self.vectors.call(request)).await,
+            Some(Service::Iam) => {
+                return Box::pin(self.iam.call(Api::Iam, request, origin)).await;
+            }
+            Some(Service::Sts) => {
+                return Box::pin(self.iam.call(Api::Sts, request, origin)).await;
+            }
+            None if is_web_identity => {
+                return Box::pin(self.iam.call(Api::Sts, request, origin)).await;
+            }
             Some(Service::S3Tables) => {
                 return Box::pin(self.tables.call_s3tables(request)).await;
             }

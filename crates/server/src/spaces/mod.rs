@@ -134,7 +134,7 @@ impl Spaces {
         match self {
             Spaces::One(space) => space.call(request, origin, allowance).await,
             #[cfg(feature = "testkit")]
-            Spaces::Many(tests) => tests.call(request, origin, allowance).await,
+            Spaces::Many(tests) => Box::pin(tests.call(request, origin, allowance)).await,
         }
     }
 
