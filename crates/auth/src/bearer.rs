@@ -110,7 +110,7 @@ impl Authenticator {
         let (mut parts, body) = request.into_parts();
         parts.headers.remove(AUTHORIZATION);
         let found = SecurityHeaders::scan(&parts.headers)?;
-        let verified = Verified::without_key(identity, None, &found)?;
+        let verified = Verified::without_key(identity, &found)?;
         let content_length = found.content_length;
         finish(parts, verified, Source::new(body), content_length)
     }

@@ -4,7 +4,10 @@
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 
-use super::query::Query;
+use super::query::{Parameter, Query};
+
+/// The parameter that is not signed.
+const SIGNATURE: &str = "X-Amz-Signature";
 
 /// The canonical form of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,15 +111,19 @@ fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
 /// Writes the parameters, encoded and sorted by name, then in the order of values, without the signature itself.
 fn push_query(out: &mut Vec<u8>, query: &Query<'_>, value_order: ValueOrder) {
     let parameters = query.parameters();
-    if parameters.is_empty() {
-        return;
+    if !(parameters.is_empty() || push_sorted(out, query)) {
+        push_encoded_and_sorted(out, query);
     }
+}
+
+fn push_encoded_and_sorted(out: &mut Vec<u8>, query: &Query<'_>) {
+    let parameters = query.parameters();
     // Every parameter is encoded into `encoded`; `places` has the ranges of its name and value.
     let bytes: usize = parameters.iter().map(|parameter| parameter.pair.len()).sum();
     let mut encoded = Vec::with_capacity(bytes);
     let mut places = Vec::with_capacity(parameters.len());
     for parameter in parameters {
-        if parameter.name == "X-Amz-Signature" {
+        if parameter.name == SIGNATURE {
             continue;
         }
         let start = encoded.len();
@@ -142,6 +149,32 @@ fn push_query(out: &mut Vec<u8>, query: &Query<'_>, value_order: ValueOrder) {
         out.push(b'=');
         out.extend_from_slice(value);
     }
+}
+
+/// Writes the parameters if they are encoded and sorted already, as nearly all signers send them. If
+/// not, nothing is written.
+fn push_sorted(out: &mut Vec<u8>, query: &Query<'_>) -> bool {
+    let start = out.len();
+    let mut last = None;
+    for &Parameter { pair, name, value, .. } in query.parameters() {
+        if name == SIGNATURE {
+            continue;
+        }
+        let is_sorted = last.is_none_or(|last| last <= (name, value));
+        let is_encoded = || [name, value].iter().all(|it| is_canonical(it.as_bytes(), false));
+        if !is_sorted || !is_encoded() {
+            out.truncate(start);
+            return false;
+        }
+        if last.replace((name, value)).is_some() {
+            out.push(b'&');
+        }
+        out.extend_from_slice(pair.as_bytes());
+        if pair.len() == name.len() {
+            out.push(b'=');
+        }
+    }
+    true
 }
 
 /// The bytes that are never encoded (RFC 3986, section 2.3).
@@ -325,6 +358,30 @@ mod tests {
         ] {
             assert_eq!(query(sent), canonical, "{sent}");
         }
+    }
+
+    #[test]
+    fn copying_sorted_parameters_equals_sorting_them() {
+        let pairs = ["", "a", "a=", "a=1", "a=%31", "a=%20", "a-b=1", "b=x=y", "X-Amz-Signature=0"];
+        for first in pairs {
+            for second in pairs {
+                for third in pairs {
+                    let sent = format!("{first}&{second}&{third}");
+                    let parsed = Query::parse(&sent);
+                    let (mut copied, mut sorted) = (b"before".to_vec(), b"before".to_vec());
+                    if !push_sorted(&mut copied, &parsed) {
+                        assert_eq!(copied, b"before", "{sent}");
+                        continue;
+                    }
+                    push_encoded_and_sorted(&mut sorted, &parsed);
+                    assert_eq!(copied, sorted, "{sent}");
+                }
+            }
+        }
+        let signed = "X-Amz-Algorithm=A&X-Amz-Date=2&X-Amz-Signature=0&X-Amz-SignedHeaders=host";
+        assert!(push_sorted(&mut Vec::new(), &Query::parse(signed)));
+        assert!(!push_sorted(&mut Vec::new(), &Query::parse("b=1&a=1")));
+        assert!(!push_sorted(&mut Vec::new(), &Query::parse("a=/")));
     }
 
     #[test]

@@ -182,7 +182,6 @@ enum Outcome<'a> {
 struct Verified {
     identity: Identity,
     signed_as: Option<SignedAs>,
-    service: Option<Service>,
     payload: Payload,
     /// The chain of signatures, for signed chunks.
     chain: Option<Box<ChunkChain>>,
@@ -217,8 +216,8 @@ impl Authenticator {
     /// Authenticates the sender of a request, and removes signature and payload framing.
     /// `host_bucket` is the bucket that the host names, if any.
     ///
-    /// In the extensions of the result: [`Identity`] always; [`Service`] and [`SignedAs`] when
-    /// signed; [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
+    /// In the extensions of the result: [`Identity`] always; [`SignedAs`] when signed, with the
+    /// [`Service`]; [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
     /// [`PostForm`] when the request was a form and is now a PUT;
     /// [`post_object::HiddenContentType`] when another POST claims to be a form.
     ///
@@ -277,13 +276,6 @@ impl Authenticator {
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
-        // `Verified::signed` assumes a header; a presigned URL was signed in its query.
-        if let Some(signed_as) = &mut verified.signed_as
-            && let Some(presigned) = &presigned
-        {
-            signed_as.place = Place::Query;
-            signed_as.age_ms = presigned.age_ms(self.now_unix_seconds());
-        }
         if let Some(signed_as) = &mut verified.signed_as {
             signed_as.content_sha256 = found.content_sha256.map(Into::into);
         }
@@ -329,7 +321,7 @@ impl Authenticator {
             // A token proves nothing without the signature of its key.
             (None, None) if token.is_some() => return Err(error::invalid_token()),
             (None, None) => {
-                let verified = Verified::without_key(Identity::Anonymous, None, found)?;
+                let verified = Verified::without_key(Identity::Anonymous, found)?;
                 return Ok(Outcome::Done(verified));
             }
             (None, Some(presigned)) => self.claim_of_query(parts, presigned, token)?,
@@ -372,11 +364,7 @@ impl Authenticator {
 
 impl Verified {
     /// A result without a signing key, so signed chunks are refused.
-    fn without_key(
-        identity: Identity,
-        service: Option<Service>,
-        found: &SecurityHeaders<'_>,
-    ) -> Result<Verified, ApiError> {
+    fn without_key(identity: Identity, found: &SecurityHeaders<'_>) -> Result<Verified, ApiError> {
         let declared = found.content_sha256.unwrap_or(UNSIGNED_PAYLOAD);
         // Before the length, which such a request need not have: nothing signs its chunks.
         if matches!(identity, Identity::Anonymous) && declared.starts_with("STREAMING-AWS4-") {
@@ -394,7 +382,7 @@ impl Verified {
                 "A payload with signed chunks needs a request signed with Version 4.",
             ));
         }
-        Ok(Verified { identity, signed_as: None, service, payload, chain: None })
+        Ok(Verified { identity, signed_as: None, payload, chain: None })
     }
 
     /// The result after a Version 2 signature was verified. It is for S3 only.
@@ -403,7 +391,7 @@ impl Verified {
         place: Place,
         found: &SecurityHeaders<'_>,
     ) -> Result<Verified, ApiError> {
-        let verified = Verified::without_key(Identity::User(key), Some(Service::S3), found)?;
+        let verified = Verified::without_key(Identity::User(key), found)?;
         Ok(Verified { signed_as: Some(SignedAs::version_2(place)), ..verified })
     }
 
@@ -421,13 +409,14 @@ impl Verified {
         });
         let identity = Identity::User(Arc::clone(&claim.access_key));
         let signed_as = Some(SignedAs {
-            place: Place::Header,
+            place: if claim.age_ms.is_some() { Place::Query } else { Place::Header },
             version: Version::Four,
-            age_ms: None,
+            service: Some(claim.scope.service),
+            age_ms: claim.age_ms,
             content_sha256: None,
             covers_query: true,
         });
-        Verified { identity, signed_as, service: Some(claim.scope.service), payload, chain }
+        Verified { identity, signed_as, payload, chain }
     }
 }
 
@@ -439,7 +428,7 @@ fn finish(
     content_length: Option<u64>,
 ) -> Result<Request<AuthBody>, ApiError> {
     let has_body = source.has_data();
-    let Verified { identity, signed_as, service, payload, chain } = verified;
+    let Verified { identity, signed_as, payload, chain } = verified;
     let mut decoded_length = None;
     let verifier = match payload {
         Payload::Unsigned => Verifier::Plain { remaining: content_length },
@@ -468,9 +457,6 @@ fn finish(
     parts.extensions.insert(identity);
     if let Some(signed_as) = signed_as {
         parts.extensions.insert(signed_as);
-    }
-    if let Some(service) = service {
-        parts.extensions.insert(service);
     }
     if has_body {
         parts.extensions.insert(body.fault());

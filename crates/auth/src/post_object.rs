@@ -175,7 +175,6 @@ impl Authenticator {
         let body = body.with_input(first, second);
         parts.extensions.insert(post_form);
         if matches!(identity, Identity::User(_)) {
-            parts.extensions.insert(Service::S3);
             parts.extensions.insert(signed_as);
         }
         parts.extensions.insert(identity);

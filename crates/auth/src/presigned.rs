@@ -11,7 +11,7 @@ use super::amz_date::{AmzDate, display_time};
 use super::carried::{CarriedHeaders, is_amz, is_condition};
 use super::error;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
-use super::query::{Parameter, Query, decoded, has_escapes};
+use super::query::{Parameter, Query, decoded};
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
@@ -39,8 +39,9 @@ impl<'a> PresignedQuery<'a> {
     /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
     pub(super) fn find(query: &Query<'a>) -> Result<Option<Box<Self>>, ApiError> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
-        for &Parameter { name, value, .. } in query.parameters() {
-            refuse_disguised(name)?;
+        for parameter in query.parameters() {
+            refuse_disguised(parameter)?;
+            let &Parameter { name, value, .. } = parameter;
             let Some(place) = presigned.place(name) else { continue };
             let text = match decoded(value) {
                 Cow::Borrowed(_) => Cow::Borrowed(value),
@@ -56,12 +57,6 @@ impl<'a> PresignedQuery<'a> {
                 matches!(name, "X-Amz-Algorithm" | "X-Amz-Credential") || name == "X-Amz-Signature";
         }
         Ok(is_version_4.then(|| Box::new(presigned)))
-    }
-
-    /// The time since the URL was signed, in milliseconds.
-    pub(super) fn age_ms(&self, now_s: i64) -> Option<u64> {
-        let signed_at_s = AmzDate::parse(self.date.as_deref()?)?.unix_seconds();
-        Some(u64::try_from(now_s - signed_at_s).unwrap_or(0).saturating_mul(1000))
     }
 
     fn place(&mut self, name: &str) -> Option<&mut Option<Cow<'a, str>>> {
@@ -81,11 +76,11 @@ impl<'a> PresignedQuery<'a> {
 
 /// Refuses a signature parameter whose name is percent-encoded without need: this layer would not
 /// recognize it, but a later layer that decodes it would.
-fn refuse_disguised(name: &str) -> Result<(), ApiError> {
-    if !has_escapes(name) {
+fn refuse_disguised(parameter: &Parameter<'_>) -> Result<(), ApiError> {
+    if !parameter.is_encoded {
         return Ok(());
     }
-    let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+    let decoded = percent_encoding::percent_decode_str(parameter.name).decode_utf8_lossy();
     match is_signature_parameter(&decoded) {
         true => Err(parameters_error(format!("The name of {decoded} must not be encoded"))),
         false => Ok(()),
@@ -194,13 +189,14 @@ impl Authenticator {
         })?;
         let expires_seconds = parse_expires(expires)?;
         let scope = Scope::parse(credential, Place::Query, &self.rules, &date)?;
-        self.check_life(&date, expires_seconds)?;
+        let age_ms = Some(self.check_life(&date, expires_seconds)?);
         let (access_key, signing_key) = self.signer(&scope, token)?;
         check_all_signed(parts, signed_headers, Place::Query, &self.rules)?;
-        Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
+        Ok(Claim { access_key, scope, date, age_ms, signed_headers, signature, signing_key })
     }
 
-    fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), ApiError> {
+    /// The time since a URL was signed, in milliseconds, if it is valid by now.
+    fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<u64, ApiError> {
         let now = self.now_unix_seconds();
         let signed = self.signers_unix_seconds(date.unix_seconds());
         if date.unix_seconds() > signed.saturating_add(CLOCK_SKEW_SECONDS_MAX) {
@@ -216,7 +212,8 @@ impl Authenticator {
                 .with("Expires", display_time(end))
                 .with("ServerTime", display_time(now)));
         }
-        Ok(())
+        let age_s = now.saturating_sub(date.unix_seconds());
+        Ok(u64::try_from(age_s).unwrap_or(0).saturating_mul(1000))
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
     /// The value; empty without an equals sign.
     pub(super) value: &'a str,
+    /// Decoding would change the name.
+    pub(super) is_encoded: bool,
 }
 
 impl<'a> Parameter<'a> {
@@ -22,12 +24,15 @@ impl<'a> Parameter<'a> {
             Some(place) => (&pair[..place], &pair[place + 1..]),
             None => (pair, ""),
         };
-        Parameter { pair, name, value }
+        Parameter { pair, name, value, is_encoded: has_escapes(name) }
     }
 
     /// The name without percent-encoding.
     pub(super) fn decoded_name(&self) -> Cow<'a, [u8]> {
-        decoded(self.name)
+        match self.is_encoded {
+            true => decoded(self.name),
+            false => Cow::Borrowed(self.name.as_bytes()),
+        }
     }
 }
 
@@ -43,7 +48,7 @@ pub(super) fn decoded(text: &str) -> Cow<'_, [u8]> {
 }
 
 /// `true` if decoding would change the text.
-pub(super) fn has_escapes(text: &str) -> bool {
+fn has_escapes(text: &str) -> bool {
     memchr(b'%', text.as_bytes()).is_some()
 }
 

@@ -1,5 +1,6 @@
 //! [`SignedAs`]: the kind of a request's signature, for policy conditions.
 
+use super::service::Service;
 use super::sigv4::Place;
 
 /// The kind of a request's signature.
@@ -7,6 +8,8 @@ use super::sigv4::Place;
 pub struct SignedAs {
     pub(super) place: Place,
     pub(super) version: Version,
+    /// The service that the signature is for. Without a check of signatures, it may be none.
+    pub(super) service: Option<Service>,
     /// The time since a presigned request was signed, in milliseconds.
     pub age_ms: Option<u64>,
     /// The declared hash of the body, or the keyword in its place.
@@ -28,6 +31,7 @@ impl SignedAs {
         SignedAs {
             place,
             version: Version::Two,
+            service: Some(Service::S3),
             age_ms: None,
             content_sha256: None,
             covers_query: false,
@@ -40,10 +44,16 @@ impl SignedAs {
         SignedAs {
             place,
             version: Version::Four,
+            service: Some(Service::S3),
             age_ms: None,
             content_sha256: None,
             covers_query: false,
         }
+    }
+
+    /// The service that the request was signed for. Version 2 and forms are for S3 only.
+    pub fn service(&self) -> Option<Service> {
+        self.service
     }
 
     /// `true` if the signature covers every parameter of the query, as those of Version 4 do. Without a check of

@@ -148,6 +148,8 @@ pub(super) struct Claim<'a> {
     pub(super) access_key: Arc<AccessKey>,
     pub(super) scope: Scope<'a>,
     pub(super) date: AmzDate,
+    /// The time since a URL was signed; `None` for a signature in a header.
+    pub(super) age_ms: Option<u64>,
     pub(super) signed_headers: &'a str,
     pub(super) signature: &'a str,
     pub(super) signing_key: SigningKey,
@@ -304,7 +306,8 @@ impl Authenticator {
         // Before the signature is computed: unsigned headers make it meaningless.
         check_all_signed(parts, fields.signed_headers, Place::Header, &self.rules)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
-        Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
+        let age_ms = None;
+        Ok(Claim { access_key, scope, date, age_ms, signed_headers, signature, signing_key })
     }
 
     pub(super) fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {

@@ -52,12 +52,13 @@ impl Authenticator {
         let place = if claimed.is_some() { Place::Query } else { Place::Header };
         let content_sha256 = found.content_sha256.map(Into::into);
         covers_query |= found.authorization.is_some();
+        let version = Version::Four;
         let signed_as =
-            SignedAs { place, version: Version::Four, age_ms: None, content_sha256, covers_query };
+            SignedAs { place, version, service, age_ms: None, content_sha256, covers_query };
         let signed_as = Some(signed_as);
         let content_length = found.content_length;
         let identity = Identity::User(sender);
-        let verified = Verified { identity, signed_as, service, payload, chain: None };
+        let verified = Verified { identity, signed_as, payload, chain: None };
         finish(parts, verified, source, content_length)
     }
 

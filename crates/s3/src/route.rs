@@ -178,7 +178,7 @@ impl Route {
     fn of_directories(&'static self, head: &Parts, query: &Query) -> &'static Route {
         let is_asked = || {
             let says_so = query.get(OPERATION) == Some(LIST_OF_DIRECTORIES);
-            says_so || head.extensions.get() == Some(&Service::S3Express)
+            says_so || head.extensions.get().and_then(SignedAs::service) == Some(Service::S3Express)
         };
         if self.operation != "ListBuckets" || !is_asked() {
             return self;

@@ -40,7 +40,7 @@ use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{
     Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan, Planned,
 };
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Moment, Origin};
 use liteio_wire::reply::{self, ApiError, Reply};
 
 /// Seconds since a standby last had everything that the backup has, on each of its answers.
@@ -250,7 +250,8 @@ async fn operate(
         return operational.call(Request::from_parts(head, body)).await;
     }
     let request = Request::from_parts(head, body);
-    let request = space.authenticated(request, origin, allowance).await?;
+    let mut request = space.authenticated(request, origin, allowance).await?;
+    request.extensions_mut().insert(Moment(space.app.now_unix_seconds()));
     operational.call(request).await
 }
 

@@ -48,7 +48,7 @@ use http_body::Body;
 
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
 use liteio_access::state::App;
-use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service, SignedAs};
 use liteio_iam::settings::SignInSettings;
 use liteio_iam::{self as iam, Api, Iam, SignIn, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
@@ -60,7 +60,7 @@ use liteio_tables::{self as tables, BasicCredentials, Maintenance, TablesService
 use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
-use liteio_wire::origin::{Locale, Moment, Origin};
+use liteio_wire::origin::{Locale, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, Dialect, Reply};
 
 /// The operation of services with the JSON protocol.
@@ -215,11 +215,10 @@ impl Space {
     /// Notes the sender of an authenticated request, and reserves memory for its body.
     fn admitted(
         &self,
-        mut request: Request<AuthBody>,
+        request: Request<AuthBody>,
         origin: &Origin,
         allowance: &Allowance,
     ) -> Result<Request<AuthBody>, ApiError> {
-        request.extensions_mut().insert(Moment(self.app.now_unix_seconds()));
         let Some(key) = request.extensions().get().and_then(Identity::key) else {
             return Ok(request);
         };
@@ -362,12 +361,13 @@ impl Space {
                 });
             }
         };
-        if let (Some(no_auth), Some(Service::Iam)) = (&self.no_auth, request.extensions().get()) {
+        let service = request.extensions().get().and_then(SignedAs::service);
+        if let (Some(no_auth), Some(Service::Iam)) = (&self.no_auth, service) {
             no_auth
                 .check_iam(request.method(), authorization.is_some())
                 .map_err(|error| iam::refusal(&error))?;
         }
-        match request.extensions().get() {
+        match service {
             Some(Service::S3Vectors) => return Box::pin(self.vectors.call(request)).await,
             Some(Service::Iam) => {
                 return Box::pin(self.iam.call(Api::Iam, request, origin)).await;
@@ -381,7 +381,7 @@ impl Space {
             Some(Service::S3Tables) => {
                 return Box::pin(self.tables.call_s3tables(request)).await;
             }
-            Some(service @ Service::ExecuteApi) => return Err(not_served(*service)),
+            Some(service @ Service::ExecuteApi) => return Err(not_served(service)),
             Some(Service::S3 | Service::S3Express) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();

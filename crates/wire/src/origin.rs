@@ -359,9 +359,8 @@ pub enum DenialBy {
 /// them.
 #[derive(Debug, Default)]
 pub struct Found {
-    user: OnceLock<String>,
-    /// The canonical id of the user's account.
-    account: OnceLock<String>,
+    /// The name of the user, and the canonical id of its account.
+    user: OnceLock<(String, String)>,
     /// The canonical id of the owner of the bucket.
     owner: OnceLock<String>,
     is_health: OnceLock<()>,
@@ -382,13 +381,12 @@ pub struct Found {
 impl Found {
     /// Notes the user whose signature was verified, and the canonical id of its account. The first counts.
     pub fn note_user(&self, name: &str, account: &str) {
-        self.user.get_or_init(|| name.to_owned());
-        self.account.get_or_init(|| account.to_owned());
+        self.user.get_or_init(|| (name.to_owned(), account.to_owned()));
     }
 
     /// The canonical id of the account of the user, if there is one.
     pub fn account(&self) -> Option<&str> {
-        self.account.get().map(String::as_str)
+        self.user.get().map(|(_, account)| account.as_str())
     }
 
     /// Notes the canonical id of the owner of the requested bucket, once its name is resolved. The
@@ -513,7 +511,7 @@ impl Found {
 
     /// The user's name, if there is one.
     pub fn user(&self) -> Option<&str> {
-        self.user.get().map(String::as_str)
+        self.user.get().map(|(name, _)| name.as_str())
     }
 
     /// The operation's name, if it is known.

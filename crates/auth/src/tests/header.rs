@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue, Request};
 
 use super::signer::{Signer, sha256_hex};
 use super::*;
-use crate::Service;
+use crate::{Service, SignedAs};
 use liteio_wire::reply::ApiError;
 
 fn get() -> Signer {
@@ -28,7 +28,7 @@ fn a_request_without_signature_is_anonymous() {
     let request = Request::get("/b/k?versionId=1").header("host", "h").body(TestBody::default());
     let authenticated = authenticate(&authenticator(), request.expect("valid")).expect("passes");
     assert!(matches!(authenticated.extensions().get(), Some(Identity::Anonymous)));
-    assert!(authenticated.extensions().get::<Service>().is_none());
+    assert!(authenticated.extensions().get::<SignedAs>().is_none());
     assert_eq!(authenticated.uri(), "/b/k?versionId=1");
 }
 
@@ -38,7 +38,7 @@ fn every_user_is_recognised_by_the_own_key() {
     (signer.access_key, signer.secret_key) = ("OTHERKEY".into(), "other-secret".into());
     let authenticated = send(&signer).expect("accepted");
     assert_user(&authenticated, "other");
-    assert_eq!(authenticated.extensions().get(), Some(&Service::S3));
+    assert_eq!(authenticated.extensions().get().and_then(SignedAs::service), Some(Service::S3));
     signer.secret_key = SECRET_KEY.into();
     assert_refused(send(&signer), "SignatureDoesNotMatch", "does not match");
     signer.access_key = "NOBODY".into();
@@ -331,7 +331,10 @@ fn vector_requests_may_leave_their_hash_to_us() {
     };
     let authenticated = send("{\"a\":1}", "{\"a\":1}").expect("accepted");
     assert_user(&authenticated, "example");
-    assert_eq!(authenticated.extensions().get(), Some(&Service::S3Vectors));
+    assert_eq!(
+        authenticated.extensions().get().and_then(SignedAs::service),
+        Some(Service::S3Vectors)
+    );
     assert_eq!(authenticated.body().size_hint().exact(), Some(7));
     assert_eq!(read(authenticated.into_body()), (b"{\"a\":1}".to_vec(), Ok(())));
     assert_refused(send("{\"a\":2}", "{\"a\":1}"), "SignatureDoesNotMatch", "");
@@ -355,7 +358,10 @@ fn requests_of_s3_tables_are_put_without_their_hash() {
         authenticate(&authenticator(), signer.request_with(TestBody::new([body])))
     };
     let authenticated = send("{}").expect("accepted");
-    assert_eq!(authenticated.extensions().get(), Some(&Service::S3Tables));
+    assert_eq!(
+        authenticated.extensions().get().and_then(SignedAs::service),
+        Some(Service::S3Tables)
+    );
     assert_eq!(read(authenticated.into_body()), (b"{}".to_vec(), Ok(())));
     assert_refused(send("{ }"), "SignatureDoesNotMatch", "");
     // The path of a POST is no bucket, which would take a form only.
