@@ -24,6 +24,8 @@ use liteio_auth::Identity;
 
 pub(super) const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
+const EXPECTED_OWNER: HeaderName = HeaderName::from_static("x-amz-expected-bucket-owner");
+
 /// Operations whose request document supplies policy condition keys (tags, retention, legal hold).
 /// They are authorized after the document has been read.
 const DECIDED_BY_DOCUMENT: [&str; 3] =
@@ -112,7 +114,7 @@ pub(super) async fn of_request(
         Scope::EachKey => (&[][..], None),
         Scope::Path => (actions.as_slice(), Some(&*target.key).filter(|key| !key.is_empty())),
     };
-    let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"))?;
+    let expected_owner = owner(app, sent.header(EXPECTED_OWNER))?;
     let question = Question {
         actions,
         key,

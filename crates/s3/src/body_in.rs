@@ -24,7 +24,7 @@ use liteio_wire::reply::ApiError;
 
 /// The declared body length of a PUT, which S3 requires.
 pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
-    let Some(length) = header(headers, CONTENT_LENGTH.as_str()) else {
+    let Some(length) = header(headers, CONTENT_LENGTH) else {
         return Err(s3_error!(
             MissingContentLength,
             "You must provide the Content-Length HTTP header."

@@ -14,6 +14,8 @@ use liteio_auth::TrailerHandle;
 pub(super) const DEFAULT_ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm::Crc64Nvme;
 
 const HEADER_PREFIX: &str = "x-amz-checksum-";
+const ANNOUNCED: HeaderName = HeaderName::from_static("x-amz-sdk-checksum-algorithm");
+const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 const TYPE_HEADER: HeaderName = HeaderName::from_static("x-amz-checksum-type");
 
 /// The names of an algorithm: S3's name, its header and its XML element.
@@ -185,7 +187,7 @@ fn algorithm_of_header(name: &str) -> S3Result<Option<ChecksumAlgorithm>> {
 
 /// Checks that `x-amz-sdk-checksum-algorithm` names the algorithm of the sent checksum.
 fn check_announced(headers: &HeaderMap, sent: Option<ChecksumAlgorithm>) -> S3Result<()> {
-    let Some(announced) = header(headers, "x-amz-sdk-checksum-algorithm") else { return Ok(()) };
+    let Some(announced) = header(headers, ANNOUNCED) else { return Ok(()) };
     let announced = ChecksumAlgorithm::ALL
         .into_iter()
         .find(|algorithm| name(*algorithm).eq_ignore_ascii_case(announced));
@@ -232,7 +234,7 @@ pub(super) fn other_algorithm(kept: ChecksumAlgorithm, sent: Option<ChecksumAlgo
 }
 
 fn content_md5(headers: &HeaderMap) -> S3Result<Option<[u8; 16]>> {
-    let Some(value) = headers.get("content-md5") else { return Ok(None) };
+    let Some(value) = headers.get(CONTENT_MD5) else { return Ok(None) };
     let md5 = base64_simd::STANDARD.decode_to_vec(value.as_bytes()).ok();
     match md5.and_then(|md5| md5.try_into().ok()) {
         Some(md5) => Ok(Some(md5)),
@@ -270,7 +272,7 @@ pub(super) fn object_checksum_in_headers(
     headers: &HeaderMap,
     upload_kind: Option<ChecksumType>,
 ) -> S3Result<Option<ObjectChecksum>> {
-    let kind = header(headers, TYPE_HEADER.as_str()).map(parse_type).transpose()?;
+    let kind = header(headers, TYPE_HEADER).map(parse_type).transpose()?;
     let kind = kind.or(upload_kind);
     let mut found = None;
     for (name, value) in headers {

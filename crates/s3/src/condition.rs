@@ -63,10 +63,10 @@ const GUARDS: [HeaderName; 8] = [
 /// or date is ignored for a read, as on AWS, but rejected for a write: ignoring it would make the
 /// write unconditional.
 pub(super) fn take(headers: &mut HeaderMap, is_write: bool) -> S3Result<LenientHeaders> {
-    let guards = match (is_write, headers.contains_key("x-amz-rename-source")) {
-        (false, _) => 0,
-        (true, false) => 2,
-        (true, true) => GUARDS.len(),
+    let guards = match is_write {
+        false => 0,
+        true if !headers.contains_key("x-amz-rename-source") => 2,
+        true => GUARDS.len(),
     };
     let sent: Vec<bool> = GUARDS[..guards].iter().map(|name| headers.contains_key(name)).collect();
     let lenient = LenientHeaders::take(headers);

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::header::IF_NONE_MATCH;
+use http::header::{AsHeaderName, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use jiff::Timestamp;
@@ -111,7 +111,7 @@ impl<'a> Sent<'a> {
     }
 
     /// The value of a header, if it is valid text.
-    pub(super) fn header(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn header(&self, name: impl AsHeaderName) -> Option<&'a str> {
         header(self.headers, name)
     }
 

@@ -250,12 +250,12 @@ pub(super) fn kms_key(app: &App, asked: &str) -> S3Result<String> {
 
 /// SSE-KMS with the key, context and bucket key setting in the headers.
 fn named(app: &App, headers: &HeaderMap) -> S3Result<Encryption> {
-    let key = match header(headers, KMS_KEY.as_str()) {
+    let key = match header(headers, KMS_KEY) {
         None => None,
         Some(asked) => Some(kms_key(app, asked)?),
     };
-    let context = header(headers, CONTEXT.as_str()).map(checked_context).transpose()?;
-    let bucket_key = header(headers, BUCKET_KEY.as_str());
+    let context = header(headers, CONTEXT).map(checked_context).transpose()?;
+    let bucket_key = header(headers, BUCKET_KEY);
     let bucket_key = bucket_key.is_some_and(|enabled| enabled.eq_ignore_ascii_case("true"));
     Ok(Encryption::Named { key, context, bucket_key })
 }

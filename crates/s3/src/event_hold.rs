@@ -31,7 +31,7 @@ const OFF: &str = "OFF";
 pub(super) fn of_request(headers: &HeaderMap) -> S3Result<EventHold> {
     let days = of_header(headers, DAYS, RETENTION_DAYS_MAX)?.map(RetentionPeriod::Days);
     let years = of_header(headers, YEARS, RETENTION_YEARS_MAX)?.map(RetentionPeriod::Years);
-    match (header(headers, STATUS.as_str()), days, years) {
+    match (header(headers, STATUS), days, years) {
         (None, None, None) => Ok(EventHold::Never),
         (Some(OFF), None, None) => Ok(EventHold::Off),
         (Some(ON), Some(duration), None) | (Some(ON), None, Some(duration)) => {
@@ -56,7 +56,7 @@ pub(super) fn of_request(headers: &HeaderMap) -> S3Result<EventHold> {
 }
 
 fn of_header(headers: &HeaderMap, name: HeaderName, maximum: u32) -> S3Result<Option<u32>> {
-    let Some(text) = header(headers, name.as_str()) else { return Ok(None) };
+    let Some(text) = header(headers, &name) else { return Ok(None) };
     match length(text, maximum) {
         Some(length) => Ok(Some(length)),
         None => Err(out_of_range(name.as_str(), text)),

@@ -1,12 +1,13 @@
 //! Values of headers.
 
+use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use liteio_store::ETag;
 use s3s::{S3Error, S3Result};
 
 /// The value of a request header, if it is not empty and visible ASCII. Headers that s3s parses are
 /// checked by it already.
-pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())
 }
 

@@ -39,6 +39,7 @@ const STORAGE_CLASSES: [&str; 13] = [
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class");
 const REPLICATION_STATUS: HeaderName = HeaderName::from_static("x-amz-replication-status");
+const TAGGING: HeaderName = HeaderName::from_static("x-amz-tagging");
 const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 
@@ -116,12 +117,12 @@ pub(super) fn from_request(
 
 /// The tags in the header of a write request.
 pub(super) fn tags(headers: &HeaderMap) -> S3Result<Vec<(String, String)>> {
-    header(headers, "x-amz-tagging").map_or(Ok(Vec::new()), tagging::parse_header)
+    header(headers, TAGGING).map_or(Ok(Vec::new()), tagging::parse_header)
 }
 
 /// The requested storage class; `None` for STANDARD.
 pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
-    match header(headers, STORAGE_CLASS.as_str()) {
+    match header(headers, STORAGE_CLASS) {
         None | Some(STANDARD) => Ok(None),
         Some(class) => Ok(Some(known_storage_class(class)?.to_owned())),
     }
@@ -146,7 +147,7 @@ pub(super) fn storage_class_or_standard(class: Option<&str>) -> &str {
 
 /// The checked value of `x-amz-website-redirect-location`.
 pub(super) fn redirect(headers: &HeaderMap) -> S3Result<Option<String>> {
-    match header(headers, REDIRECT.as_str()) {
+    match header(headers, REDIRECT) {
         None => Ok(None),
         Some(location) if is_redirect(location) => Ok(Some(location.to_owned())),
         Some(_) => Err(error::custom(

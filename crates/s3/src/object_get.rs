@@ -31,6 +31,7 @@ use liteio_access::state::App;
 use liteio_wire::front::Allowance;
 use liteio_wire::reply::ReplyBody;
 
+const CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode");
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
 /// Attempts to authorize one read whose object is replaced between decision and read each time.
@@ -160,7 +161,7 @@ impl Read {
                 },
             },
             range_sent,
-            wants_checksum: header(&head.headers, "x-amz-checksum-mode")
+            wants_checksum: header(&head.headers, CHECKSUM_MODE)
                 .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
             overrides: found.overrides,
             customer,

@@ -36,7 +36,7 @@ const LEGAL_HOLD: HeaderName = HeaderName::from_static("x-amz-object-lock-legal-
 pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock> {
     let event_hold = event_hold::of_request(headers)?;
     let is_held = matches!(event_hold, EventHold::On(_));
-    let retention = match (header(headers, MODE.as_str()), header(headers, UNTIL.as_str())) {
+    let retention = match (header(headers, MODE), header(headers, UNTIL)) {
         (None, None) if event_hold == EventHold::Never => None,
         (Some(mode), until) if until.is_some() || is_held => {
             let mode = parse_mode(mode).ok_or_else(|| {
@@ -62,7 +62,7 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
             ));
         }
     };
-    let legal_hold = match header(headers, LEGAL_HOLD.as_str()) {
+    let legal_hold = match header(headers, LEGAL_HOLD) {
         None => LegalHold::Never,
         Some("OFF") => LegalHold::Off,
         Some("ON") => LegalHold::On,

@@ -4,7 +4,7 @@
 //! a key. Version ids of MinIO itself have no order, so without the stamp such a request is
 //! refused.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use jiff::Timestamp;
 use liteio_store::{ETag, Replica, VersionChange, VersionId};
 use s3s::{S3Result, s3_error};
@@ -32,7 +32,8 @@ const KNOWN: [&str; 8] =
 
 /// `true` if another LiteIO sends the request for replication.
 pub(super) fn is_asked(headers: &HeaderMap) -> bool {
-    header(headers, REQUEST) == Some("true") && headers.contains_key(STAMP)
+    const NAME: HeaderName = HeaderName::from_static(REQUEST);
+    header(headers, NAME) == Some("true") && headers.contains_key(STAMP)
 }
 
 /// `true` for a header that a request for replication has.
