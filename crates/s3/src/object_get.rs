@@ -106,7 +106,7 @@ impl ReadRequest<'_> {
         app: &App,
         granted: &Granted,
         read: &Read,
-    ) -> S3Result<(FoundObject, Option<ObjectReader>)> {
+    ) -> S3Result<(Box<FoundObject>, Option<ObjectReader>)> {
         let found = app.look(|store| match self.head.method {
             Method::HEAD => {
                 let found = store.head_object(granted.bucket(), &read.key, &read.options);

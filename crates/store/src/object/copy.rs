@@ -193,7 +193,7 @@ impl Store {
         read: &GetOptions,
     ) -> Result<(Prepared, Option<StagedBlob>), StoreError> {
         let mut opened = self.get_object(&source.bucket, &source.key, read)?;
-        let FoundObject { object, stamp, .. } = &opened.found;
+        let FoundObject { object, stamp, .. } = &*opened.found;
         let stamp = *stamp;
         check_copy_source(
             self.shared(),

@@ -82,7 +82,7 @@ pub struct FoundObject {
 #[derive(Debug)]
 pub struct OpenedObject {
     /// The object and the selected range.
-    pub found: FoundObject,
+    pub found: Box<FoundObject>,
     /// The bytes of the range.
     pub reader: ObjectReader,
 }
@@ -136,7 +136,7 @@ impl Store {
         bucket: &Bucket,
         key: &ObjectKey,
         options: &GetOptions,
-    ) -> Result<FoundObject, ReadError> {
+    ) -> Result<Box<FoundObject>, ReadError> {
         self.read_ahead(|snapshot| FoundObject::find(self.shared(), snapshot, bucket, key, options))
     }
 
@@ -257,13 +257,14 @@ impl Store {
 }
 
 impl FoundObject {
+    /// Boxed, since it passes through several results.
     fn find(
         shared: &Shared,
         snapshot: &Snapshot,
         bucket: &Bucket,
         key: &ObjectKey,
         options: &GetOptions,
-    ) -> Result<Self, ReadError> {
+    ) -> Result<Box<Self>, ReadError> {
         let Found { record, is_current } = find_readable(shared, snapshot, bucket, key, options)?;
         restores::check(shared, &record, options.archive)?;
         let (stamp, content) = (record.stamp, record.content.clone());
@@ -291,7 +292,7 @@ impl FoundObject {
                 (Some(part), range)
             }
         };
-        Ok(Self { object, part, is_range, range, content, stamp, extensions })
+        Ok(Box::new(Self { object, part, is_range, range, content, stamp, extensions }))
     }
 
     /// The algorithm of the object's checksum.
