@@ -122,7 +122,7 @@ pub(super) async fn of_request(
         expected_owner: expected_owner.as_deref(),
         overrides_response: sent.query().overrides().next().is_some(),
         writes: WRITES_ACL.contains(&route.operation),
-        tells_missing: route.answerer == Answerer::Own,
+        tells_missing: route.answerer == Answerer::Own && route.is_read(),
         context: &sent,
         found: sent.origin().map(|origin| &origin.found),
     };

@@ -15,7 +15,7 @@ pub(super) const DEFAULT_ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm::Crc64
 
 const HEADER_PREFIX: &str = "x-amz-checksum-";
 const ANNOUNCED: HeaderName = HeaderName::from_static("x-amz-sdk-checksum-algorithm");
-const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
+pub(super) const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 const TYPE_HEADER: HeaderName = HeaderName::from_static("x-amz-checksum-type");
 
 /// The names of an algorithm: S3's name, its header and its XML element.

@@ -13,8 +13,8 @@ use super::{
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
     bucket_ownership, bucket_policy, bucket_public_access, bucket_replication, bucket_settings,
     bucket_versioning, bucket_website, directory_bucket, multipart, object_attributes, object_copy,
-    object_delete, object_list, object_lock, object_put, object_rename, object_restore,
-    object_tagging, part, replication_status,
+    object_delete, object_list, object_lock, object_rename, object_restore, object_tagging, part,
+    replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -361,8 +361,7 @@ operations! {
     PutBucketWebsite [s3:PutBucketWebsite] PUT bucket {"website"}:
         put_bucket_website(PutBucketWebsiteInput)
             -> PutBucketWebsiteOutput = bucket_website::put_bucket_website;
-    PutObject [s3:PutObject] PUT key:
-        put_object(PutObjectInput) -> PutObjectOutput = object_put::put_object;
+    PutObject [s3:PutObject] PUT key => object_put;
     PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"}:
         put_object_acl(PutObjectAclInput) -> PutObjectAclOutput = acl::put_object_acl;
     PutObjectAnnotation [s3:PutObjectAnnotation] PUT key

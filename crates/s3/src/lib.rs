@@ -2,11 +2,11 @@
 //!
 //! A request arrives authenticated, with its `Identity` in its extensions and a verified body. [`S3Service`] finds
 //! its line in the table (`dispatch`), asks for the decision (`access`), and has s3s parse it into a typed input.
-//! The handler calls the store. Reads of objects bypass s3s.
+//! The handler calls the store. Reads of objects and PutObject bypass s3s.
 //!
 //! ```text
 //! request ──► service ──► route ──► access ──► Granted ──► s3s: typed input ──► handler ──► Store
-//!                           │                     └──► object_get (GetObject, HeadObject)
+//!                           │                     └──► object_get (GetObject, HeadObject), object_put
 //!                           └── dispatch: operation, action, parameters, handler
 //! ```
 //!
@@ -18,7 +18,7 @@
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
 //! | `convert`, `headers`, `dates`, `answer`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
-//! | `object_get`, `object_put`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
+//! | `object_get`, `object_put`, `put_request`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
 //! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
 //! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
@@ -115,6 +115,7 @@ mod ownership;
 mod page_token;
 mod part;
 mod plain;
+mod put_request;
 mod query;
 mod refusal;
 mod replica;

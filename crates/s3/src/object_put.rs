@@ -1,16 +1,14 @@
 //! PutObject, including appends, and POST of a form (browser-based uploads).
 
-use http::header::{ETAG, LOCATION};
-use http::{Extensions, HeaderName, HeaderValue, StatusCode};
+use http::header::{CONTENT_TYPE, ETAG, LOCATION};
+use http::{Extensions, HeaderName, HeaderValue, Response, StatusCode};
 use liteio_store::{
     Bucket, ChecksumAlgorithm, GetOptions, ObjectChecksum, ObjectKey, ObjectVersion, PutOptions,
     StoreError,
 };
-use s3s::dto::{PutObjectInput, PutObjectOutput};
-use s3s::{S3Response, S3Result, s3_error};
+use s3s::{S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
-use super::answer::Answer;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{object_key, object_url};
 use super::details::Details;
@@ -18,26 +16,28 @@ use super::encryption::Asked;
 use super::headers::{etag_header, header_value};
 use super::metadata::UserMetadata;
 use super::page_token::key_in_url;
+use super::put_request::PutRequest;
 use super::xml::XmlWriter;
 use super::{
-    Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
-    object_lock, replica, snowball, unsupported,
+    body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata, object_lock,
+    replica, snowball, unsupported,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_auth::PostForm;
+use liteio_wire::reply::ReplyBody;
 
-pub(super) async fn put_object(
-    app: &App,
-    granted: Granted,
-    request: Req<PutObjectInput>,
-) -> Resp<PutObjectOutput> {
+/// Answers the request. It needs almost nothing of s3s's typed layer, which took a fifth of the time
+/// of a short one.
+pub(super) async fn put_object(app: &App, request: PutRequest) -> S3Result<Response<ReplyBody>> {
+    request.check_texts()?;
     let user = UserMetadata::of_request(&request.extensions);
     if user.is_true(unsupported::EXTRACTS_AS_METADATA) {
         // Boxed, so that other writes do not carry its state.
-        return Box::pin(snowball::put(app, granted, request)).await;
+        return Box::pin(snowball::put(app, request)).await;
     }
-    let Req { input, headers, mut extensions, .. } = request;
+    let offset = request.write_offset()?;
+    let PutRequest { granted, key, headers, mut extensions, body, .. } = request;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let options = PutOptions {
@@ -51,11 +51,10 @@ pub(super) async fn put_object(
         cause: event_cause::of_request(&granted, &extensions),
         replica: replica::of_write(&headers)?,
     };
-    let key = object_key(input.key)?;
+    let key = object_key(key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let sealing = asked.seal(app)?;
     let form = extensions.remove::<PostForm>();
-    let offset = input.write_offset_bytes;
     let append = Append::of_request(app, &granted, &key, offset, form.as_ref()).await?;
     let bytes_expected = match form {
         // The file's length is known only at the end of the form.
@@ -74,7 +73,7 @@ pub(super) async fn put_object(
         algorithms => algorithms,
     };
     let algorithm = checks.algorithm().unwrap_or(algorithms[0]);
-    let body = body_in::receive(app, input.body, bytes_expected, algorithms, sealing).await?;
+    let body = body_in::receive(app, Some(body), bytes_expected, algorithms, sealing).await?;
     checks.verify(body.digests())?;
     let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
     let options = PutOptions { checksum, ..options };
@@ -90,9 +89,9 @@ pub(super) async fn put_object(
         None => response(app, granted.bucket(), &object, &asked)?,
     };
     if append.is_some() {
-        response.headers.insert(OBJECT_SIZE, HeaderValue::from(object.bytes));
+        response.headers_mut().insert(OBJECT_SIZE, HeaderValue::from(object.bytes));
         if let (None, Some(appended)) = (&object.checksum, checksum) {
-            checksum::insert_value(&mut response.headers, &appended.value)?;
+            checksum::insert_value(response.headers_mut(), &appended.value)?;
         }
     }
     Ok(response)
@@ -153,15 +152,16 @@ fn response(
     bucket: &Bucket,
     object: &ObjectVersion,
     asked: &Asked,
-) -> Resp<PutObjectOutput> {
-    let mut response = S3Response::new(PutObjectOutput::default());
-    response.headers.insert(ETAG, etag_header(&object.etag)?);
+) -> S3Result<Response<ReplyBody>> {
+    let mut response = Response::new(ReplyBody::empty());
+    let headers = response.headers_mut();
+    headers.insert(ETAG, etag_header(&object.etag)?);
     if let Some(checksum) = &object.checksum {
-        checksum::insert(&mut response.headers, checksum)?;
+        checksum::insert(headers, checksum)?;
     }
-    metadata::insert_new_version(&mut response.headers, object)?;
-    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
-    asked.insert(&mut response.headers, object.encryption.as_ref())?;
+    metadata::insert_new_version(headers, object)?;
+    bucket_lifecycle::insert_expiration(app, headers, bucket, object)?;
+    asked.insert(headers, object.encryption.as_ref())?;
     Ok(response)
 }
 
@@ -173,26 +173,26 @@ fn form_response(
     object: &ObjectVersion,
     asked: &Asked,
     extensions: &Extensions,
-) -> Resp<PutObjectOutput> {
+) -> S3Result<Response<ReplyBody>> {
     let mut response = response(app, bucket, object, asked)?;
-    let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
-    let location = match &form.success_redirect {
-        Some(target) => {
-            answer.status = Some(StatusCode::SEE_OTHER);
-            redirect_location(target, form, object)?
+    let (status, location) = match &form.success_redirect {
+        Some(target) => (StatusCode::SEE_OTHER, redirect_location(target, form, object)?),
+        None => {
+            let url = object_url(extensions, &form.bucket, &form.key);
+            (StatusCode::from_u16(form.success_status).unwrap_or_default(), header_value(&url)?)
         }
-        None => header_value(&object_url(extensions, &form.bucket, &form.key))?,
     };
-    if answer.status == Some(StatusCode::CREATED) {
+    *response.status_mut() = status;
+    if status == StatusCode::CREATED {
         let mut xml = XmlWriter::without_namespace("PostResponse");
         xml.text("Location", &String::from_utf8_lossy(location.as_bytes()));
         xml.text("Bucket", &form.bucket);
         xml.text("Key", &form.key);
         xml.etag(object.etag);
-        answer.xml = Some(xml.finish());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        *response.body_mut() = ReplyBody::from(xml.finish());
     }
-    response.headers.insert(LOCATION, location);
-    response.extensions.insert(answer);
+    response.headers_mut().insert(LOCATION, location);
     Ok(response)
 }
 

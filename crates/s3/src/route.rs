@@ -202,7 +202,8 @@ impl Route {
         matches!(self.operation, "CopyObject" | "UploadPartCopy")
     }
 
-    fn is_read(&self) -> bool {
+    /// True for an operation that changes nothing.
+    pub(super) fn is_read(&self) -> bool {
         matches!(self.method, "GET" | "HEAD")
     }
 

@@ -26,19 +26,20 @@ use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
+use super::put_request::PutRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{
-    bucket_cors, condition, control, directory_bucket, error, listen, metadata, request_headers,
-    website,
+    bucket_cors, condition, control, directory_bucket, error, listen, metadata, object_put,
+    request_headers, website,
 };
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
-use liteio_wire::reply::{Reply, ReplyBody};
+use liteio_wire::reply::{ApiError, Reply, ReplyBody};
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 
@@ -119,7 +120,7 @@ impl S3Service {
                 .await
                 .map_err(refused);
         }
-        if route.answerer == Answerer::Own {
+        if route.answerer == Answerer::Own && route.is_read() {
             let (head, tells_missing) = (&mut head, false);
             let read = ReadRequest { head, route, target, allowance, tells_missing };
             return read.answer(&self.app).await.map_err(refused);
@@ -162,9 +163,36 @@ impl S3Service {
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 granted.await.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
-            Answerer::Own => {}
+            Answerer::Own => {
+                return self.call_put(Request::from_parts(head, body), route, facts).await;
+            }
         }
         self.call_typed(Request::from_parts(head, body), facts).await
+    }
+
+    /// Answers PutObject.
+    async fn call_put(
+        &self,
+        request: Request<AuthBody>,
+        route: &'static Route,
+        facts: &mut Facts,
+    ) -> Reply {
+        let (mut head, body) = request.into_parts();
+        let granted = access::of_bucket(&self.app, Sent::head(&head), route, &facts.target);
+        let granted = granted.await.map_err(refusal::of_error)?;
+        check_key(&facts.target)?;
+        prepare_head(&mut head).map_err(refusal::of_error)?;
+        facts.condition = condition::name_of_write(&head.extensions);
+        let request = PutRequest {
+            granted,
+            key: facts.target.key.clone(),
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            extensions: head.extensions,
+            body: Body::http_body(body).into(),
+        };
+        object_put::put_object(&self.app, request).await.map_err(refusal::of_error)
     }
 
     /// Answers a request with a plain handler.
@@ -232,10 +260,7 @@ impl S3Service {
     /// Answers a request through s3s.
     async fn call_typed(&self, request: Request<AuthBody>, facts: &mut Facts) -> Reply {
         // s3s refuses a longer key, too, and without its length.
-        let bytes = facts.target.key.len();
-        if bytes > OBJECT_KEY_BYTES_MAX {
-            return Err(refusal::of_error(error::from_store(StoreError::KeyTooLong { bytes })));
-        }
+        check_key(&facts.target)?;
         let prepared = self.prepare(request.map(Body::http_body)).await;
         let mut request = prepared.map_err(refusal::of_error)?;
         facts.condition = condition::name_of_write(request.extensions());
@@ -256,25 +281,41 @@ impl S3Service {
     }
 }
 
+fn check_key(target: &Target) -> Result<(), ApiError> {
+    match target.key.len() {
+        0..=OBJECT_KEY_BYTES_MAX => Ok(()),
+        bytes => Err(refusal::of_error(error::from_store(StoreError::KeyTooLong { bytes }))),
+    }
+}
+
 /// Removes headers that s3s would reject, and verifies the ones it would accept unchecked.
-async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
-    let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let lenient = condition::take(request.headers_mut(), is_write)?;
-    if lenient != LenientHeaders::default() {
-        request.extensions_mut().insert(lenient);
-    }
+async fn prepare(request: Request<Body>) -> S3Result<Request<Body>> {
+    let (mut head, body) = request.into_parts();
+    prepare_head(&mut head)?;
+    let mut request = Request::from_parts(head, body);
     plain_copy_source(request.headers_mut())?;
-    if let Some(user) = metadata::take_user(request.headers_mut())? {
-        request.extensions_mut().insert(user);
-    }
     drop_empty_numbers(&mut request)?;
-    if let Some(taken) = SystemHeaders::take(request.headers_mut()) {
-        request.extensions_mut().insert(taken);
-    }
     match Document::of(&request) {
         Some(document) => document.read(request).await,
         None => Ok(request),
     }
+}
+
+/// Removes conditions, user metadata and system headers beyond ASCII from a head, and puts them into
+/// its extensions.
+fn prepare_head(head: &mut Parts) -> S3Result<()> {
+    let is_write = !matches!(head.method, Method::GET | Method::HEAD);
+    let lenient = condition::take(&mut head.headers, is_write)?;
+    if lenient != LenientHeaders::default() {
+        head.extensions.insert(lenient);
+    }
+    if let Some(user) = metadata::take_user(&mut head.headers)? {
+        head.extensions.insert(user);
+    }
+    if let Some(taken) = SystemHeaders::take(&mut head.headers) {
+        head.extensions.insert(taken);
+    }
+    Ok(())
 }
 
 /// Removes empty numbers of listings from the query, and an empty marker of parts from the headers:

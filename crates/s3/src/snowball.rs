@@ -30,14 +30,13 @@ use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, ETAG,
     EXPIRES,
 };
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Response};
 use liteio_store::limits::PART_BYTES_MAX;
 use liteio_store::{
     BodyOptions, ETag, ObjectChecksum, ObjectKey, ObjectReader, ObjectVersion, Pending, PutOptions,
     Sealing, StagedBody, Store, StoreError, WriteConditions,
 };
-use s3s::dto::{PutObjectInput, PutObjectOutput};
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result};
+use s3s::{S3Error, S3ErrorCode, S3Result};
 
 use super::acl::NewObjectAcl;
 use super::archive::{Entry, Kind, MINIO, Tar, words};
@@ -50,11 +49,13 @@ use super::limits::{
     ARCHIVE_BATCH, ARCHIVE_BYTES_FREE, ARCHIVE_MEMBERS_MAX, ARCHIVE_RATIO_MAX, BATCH_BYTES,
 };
 use super::metadata::UserMetadata;
+use super::put_request::PutRequest;
 use super::unsupported::{EXTRACTS, EXTRACTS_AS_METADATA};
-use super::{Req, Resp, access, body_in, condition, error, event_cause, metadata, object_lock};
+use super::{access, body_in, condition, error, event_cause, metadata, object_lock};
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_auth::PostForm;
+use liteio_wire::reply::ReplyBody;
 
 // Names of user metadata, so their headers begin with `x-amz-meta-`.
 const PREFIX: &str = "minio-snowball-prefix";
@@ -84,11 +85,7 @@ const REFUSED_FORMATS: [(&[u8], &str); 5] = [
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// Stores the members of the archive in the body of a PutObject.
-pub(super) async fn put(
-    app: &App,
-    granted: Granted,
-    request: Req<PutObjectInput>,
-) -> Resp<PutObjectOutput> {
+pub(super) async fn put(app: &App, request: PutRequest) -> S3Result<Response<ReplyBody>> {
     if !app.acts_as_minio {
         return Err(S3Error::with_message(
             S3ErrorCode::NotImplemented,
@@ -98,10 +95,11 @@ pub(super) async fn put(
             ),
         ));
     }
-    let Req { input, method, uri, headers, extensions, .. } = request;
+    let appends = request.write_offset()?.is_some();
+    let PutRequest { granted, method, uri, headers, extensions, body, .. } = request;
     let has_conditions = condition::of_write(&extensions) != WriteConditions::default();
     let is_form = extensions.get::<PostForm>().is_some();
-    if has_conditions || is_form || input.write_offset_bytes.is_some() {
+    if has_conditions || is_form || appends {
         return Err(invalid(format!(
             "{EXTRACTS} cannot be combined with conditions, appends and form uploads."
         )));
@@ -124,7 +122,7 @@ pub(super) async fn put(
     let bytes = body_in::declared_bytes(&headers)?;
     let algorithm = checks.algorithm().unwrap_or(DEFAULT_ALGORITHM);
     let sealing = asked.seal(app)?;
-    let spool = body_in::receive(app, input.body, Some(bytes), vec![algorithm], sealing).await?;
+    let spool = body_in::receive(app, Some(body), Some(bytes), vec![algorithm], sealing).await?;
     checks.verify(spool.digests())?;
     let md5 = spool.digests().md5;
 
@@ -140,8 +138,8 @@ pub(super) async fn put(
     })
     .await
     .map_err(error::from_store)?;
-    let mut response = S3Response::new(PutObjectOutput::default());
-    response.headers.insert(ETAG, etag_header(&ETag::Md5(md5))?);
+    let mut response = Response::new(ReplyBody::empty());
+    response.headers_mut().insert(ETAG, etag_header(&ETag::Md5(md5))?);
     Ok(response)
 }
 

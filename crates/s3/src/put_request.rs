@@ -1,0 +1,136 @@
+//! [`PutRequest`]: a PutObject with the checks of its headers that s3s makes for other operations.
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, HeaderMap,
+};
+use http::{Extensions, HeaderName, Method, Uri};
+use s3s::dto::StreamingBlob;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::checksum::CONTENT_MD5;
+use super::details::Details;
+use super::error;
+use super::headers::header;
+use liteio_access::Granted;
+
+const WRITE_OFFSET: HeaderName = HeaderName::from_static("x-amz-write-offset-bytes");
+const BUCKET_KEY: HeaderName =
+    HeaderName::from_static("x-amz-server-side-encryption-bucket-key-enabled");
+
+/// Headers besides `x-amz-…` that the operation reads.
+const TEXTS: [HeaderName; 6] = [
+    CACHE_CONTROL,
+    CONTENT_DISPOSITION,
+    CONTENT_ENCODING,
+    CONTENT_LANGUAGE,
+    CONTENT_MD5,
+    CONTENT_TYPE,
+];
+
+/// A PutObject request, authorized. Conditions, user metadata and system headers beyond ASCII are in
+/// its extensions.
+pub(super) struct PutRequest {
+    pub(super) granted: Granted,
+    pub(super) key: String,
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) extensions: Extensions,
+    pub(super) body: StreamingBlob,
+}
+
+impl PutRequest {
+    /// The offset of an append.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub(super) fn write_offset(&self) -> S3Result<Option<i64>> {
+        let Some(sent) = header(&self.headers, WRITE_OFFSET) else { return Ok(None) };
+        sent.parse().map(Some).map_err(|_| invalid_header(&WRITE_OFFSET, sent))
+    }
+
+    /// Refuses headers whose text the operation would take for none or for another one: those beyond
+    /// ASCII, repeated ones, and a flag that is none.
+    ///
+    /// # Errors
+    /// `InvalidArgument`; `InvalidRequest` for a repeated header.
+    pub(super) fn check_texts(&self) -> S3Result<()> {
+        check_texts(&self.headers)
+    }
+}
+
+fn check_texts(headers: &HeaderMap) -> S3Result<()> {
+    for (name, value) in headers {
+        let is_read = name.as_str().starts_with("x-amz-") || TEXTS.contains(name);
+        if is_read && value.to_str().is_err() {
+            return Err(invalid_header(name, &String::from_utf8_lossy(value.as_bytes())));
+        }
+    }
+    let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
+    // As many names as values means that none is repeated.
+    if headers.keys_len() != headers.len()
+        && let Some(name) = TEXTS.iter().find(is_repeated)
+    {
+        let message = format!("The header {name} is given more than once");
+        return Err(S3Error::with_message(S3ErrorCode::InvalidRequest, message));
+    }
+    match header(headers, BUCKET_KEY) {
+        Some(sent) if !["true", "false"].iter().any(|flag| sent.eq_ignore_ascii_case(flag)) => {
+            Err(invalid_header(&BUCKET_KEY, sent))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn invalid_header(name: &HeaderName, sent: &str) -> S3Error {
+    let details = Details::argument(name, &error::quoted(sent));
+    s3_error!(details, InvalidArgument, "The header {name} is invalid.")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn code(sent: &[(&'static str, &[u8])]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in sent {
+            headers.append(*name, HeaderValue::from_bytes(value).expect("a header"));
+        }
+        check_texts(&headers).err().map(|error| error.code().as_str().to_owned())
+    }
+
+    #[test]
+    fn headers_that_would_be_read_as_others_are_refused() {
+        let bucket_key = "x-amz-server-side-encryption-bucket-key-enabled";
+        for accepted in [
+            &[("content-type", &b"text/plain"[..]), ("x-amz-acl", b"private")][..],
+            &[("x-other", b"\xff"), ("user-agent", b"caf\xe9")],
+            &[("accept", b"a"), ("accept", b"b")],
+            &[(bucket_key, b"True")],
+            &[],
+        ] {
+            assert_eq!(code(accepted), None, "{accepted:?}");
+        }
+        for refused in [
+            &[("x-amz-tagging", &b"a=\xff"[..])][..],
+            &[("x-amz-storage-class", b"STANDARD\xe9")],
+            &[("content-md5", b"\xe9")],
+            &[(bucket_key, b"yes")],
+        ] {
+            assert_eq!(code(refused).as_deref(), Some("InvalidArgument"), "{refused:?}");
+        }
+        for name in TEXTS {
+            let name: &'static str = match name {
+                CONTENT_TYPE => "content-type",
+                CACHE_CONTROL => "cache-control",
+                CONTENT_ENCODING => "content-encoding",
+                CONTENT_DISPOSITION => "content-disposition",
+                CONTENT_LANGUAGE => "content-language",
+                _ => "content-md5",
+            };
+            assert_eq!(code(&[(name, b"a"), (name, b"b")]).as_deref(), Some("InvalidRequest"));
+        }
+    }
+}
