@@ -112,11 +112,11 @@ fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
 fn push_query(out: &mut Vec<u8>, query: &Query<'_>, value_order: ValueOrder) {
     let parameters = query.parameters();
     if !(parameters.is_empty() || push_sorted(out, query)) {
-        push_encoded_and_sorted(out, query);
+        push_encoded_and_sorted(out, query, value_order);
     }
 }
 
-fn push_encoded_and_sorted(out: &mut Vec<u8>, query: &Query<'_>) {
+fn push_encoded_and_sorted(out: &mut Vec<u8>, query: &Query<'_>, value_order: ValueOrder) {
     let parameters = query.parameters();
     // Every parameter is encoded into `encoded`; `places` has the ranges of its name and value.
     let bytes: usize = parameters.iter().map(|parameter| parameter.pair.len()).sum();

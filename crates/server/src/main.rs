@@ -1,9 +1,13 @@
 //! The `liteio` command.
 
+mod allocator;
+
 use std::process::ExitCode;
 
+use crate::allocator::Allocator;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     // Optional: without it, queries and small writes are slower.
