@@ -21,6 +21,7 @@ LEFT_OUT = {
     "test_model": {"*": "it asks no server"},
     "test_reports": {"*": OWN},
     "test_restart": {"*": OWN},
+    "test_tables_kill": {"*": OWN},
     "test_restore": {"test_kills_lose_no_restore": OWN},
 }
 
