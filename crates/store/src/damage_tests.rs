@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use liteio_kv::{Read, Write};
 
+use crate::checksum::DigestSet;
 use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
+use crate::meta::{record, space};
 use crate::pending::Committed;
 use crate::repair::{RepairReport, repair};
 use crate::{
-    BodyOptions, Bucket, BucketName, DocumentKind, GetOptions, ListQuery, ListVersionsQuery,
-    NewBucket, ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId,
-    Versioning,
+    Annotate, AnnotationChange, AnnotationName, AnnotationQuery, BodyOptions, Bucket, BucketName,
+    Cause, DocumentKind, GetOptions, ListQuery, ListVersionsQuery, NewAnnotation, NewBucket,
+    ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId,
+    VersionChange, Versioning,
 };
 
 /// A store with one record of every kind of the object family, of which two are versions of `a`.
@@ -257,6 +260,103 @@ fn a_row_of_a_version_that_cannot_be_read_is_kept_until_the_version_is_removed()
     fixture.write(&place, Some(damaged));
     let report = fixture.repair();
     assert_eq!((report.left.len(), rows()), (0, 1), "{report:?}");
+}
+
+/// Flips a bit.
+fn flipped(value: &[u8]) -> Option<Vec<u8>> {
+    let mut value = value.to_vec();
+    *value.last_mut().expect("not empty") ^= 1;
+    Some(value)
+}
+
+impl Fixture {
+    fn annotate(&self, name: &str) {
+        let mut digests = DigestSet::new(&[]);
+        digests.update(b"some text");
+        let change = AnnotationChange::Put(NewAnnotation {
+            name: AnnotationName::new(name).expect("a name"),
+            payload: Bytes::from_static(b"some text"),
+            md5: digests.finish().md5,
+            checksum: None,
+        });
+        let conditions = Default::default();
+        let annotate = Annotate { change, conditions, bypasses_governance: false };
+        let change = VersionChange::Annotate(Box::new(annotate));
+        let put = self.store.annotate_object(&self.bucket, key("a"), None, change, Cause::Unknown);
+        put.wait().expect("put");
+    }
+
+    /// The names of the annotations of `a`.
+    fn annotations(&self) -> String {
+        let query = AnnotationQuery { max: 10, ..Default::default() };
+        let page = self.store.list_annotations(&self.bucket, &key("a"), None, &query);
+        let names = page.expect("listed").annotations.into_iter().map(|it| it.name);
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    fn is_readable(&self, name: &str) -> bool {
+        self.store.get_annotation(&self.bucket, &key("a"), None, name).is_ok()
+    }
+
+    /// Repairs the store, and checks whether something was removed, and that nothing is left.
+    fn is_repaired(&self, removes: bool) {
+        assert!(self.damaged() >= 1);
+        let report = self.repair();
+        assert_eq!((!report.removed.is_empty(), report.left.len()), (removes, 0), "{report:?}");
+        assert_eq!(self.damaged(), 0);
+    }
+}
+
+#[test]
+fn damage_of_annotations_costs_the_annotation_and_nothing_else() {
+    let fixture = Fixture::new();
+    ["n", "m"].into_iter().for_each(|name| fixture.annotate(name));
+    assert_eq!((fixture.damaged(), fixture.annotations()), (0, "m n".to_owned()));
+    let head = fixture.place(space::ALL_ANNOTATION_SETS);
+    let set = space::split_annotations(&head).expect("a head");
+    let whole = fixture.value(&head);
+    // The head is written again, from the version and the rows.
+    for wrong in [flipped(&whole), None] {
+        fixture.write(&head, wrong);
+        fixture.is_repaired(false);
+        assert_eq!(fixture.annotations(), "m n");
+        assert!(fixture.is_readable("m") && fixture.is_readable("n"));
+    }
+    // A payload that is damaged or lost takes its annotation with it.
+    let payload = space::payload(&set, "n");
+    for wrong in [flipped(&fixture.value(&payload)), None] {
+        fixture.write(&payload, wrong);
+        assert!(!fixture.is_readable("n") && fixture.is_readable("m"));
+        fixture.is_repaired(true);
+        assert_eq!(fixture.annotations(), "m");
+        fixture.annotate("n");
+        assert!(fixture.is_readable("n"));
+    }
+    // So does a damaged record; the object stays.
+    let row = space::annotation(&set, "n");
+    fixture.write(&row, flipped(&fixture.value(&row)));
+    fixture.is_repaired(true);
+    assert_eq!(fixture.annotations(), "m");
+    fixture.get("a").expect("whole");
+    // Rows of no version, as damage of the tree leaves them: with their head and without.
+    for (other, has_head) in [([8; 16], false), ([9; 16], true)] {
+        let rows = [
+            (space::annotation(&set, "m"), space::annotation(&other, "m")),
+            (space::payload(&set, "m"), space::payload(&other, "m")),
+            (head.clone(), space::annotations(&other).to_vec()),
+        ];
+        for (row, place) in &rows[..if has_head { 3 } else { 2 }] {
+            let mut value = fixture.value(row);
+            record::reseal(place, &mut value);
+            fixture.write(place, Some(value));
+        }
+        fixture.is_repaired(true);
+        let snapshot = fixture.store.snapshot().expect("snapshot");
+        for (_, place) in &rows {
+            assert!(snapshot.get(place).expect("readable").is_none());
+        }
+        assert_eq!(fixture.annotations(), "m");
+    }
 }
 
 #[test]

@@ -177,6 +177,12 @@ pub enum StoreError {
         /// The storage class.
         class: String,
     },
+    /// The object has no annotation with this name.
+    #[error("the specified annotation does not exist on this object")]
+    NoSuchAnnotation,
+    /// The object has the most annotations that it may have.
+    #[error("the object has the most annotations that it may have")]
+    TooManyAnnotations,
     /// The client has the current version of the object already.
     #[error("not modified")]
     NotModified,

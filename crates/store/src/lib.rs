@@ -347,10 +347,11 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use liteio_kv::Ahead;
 pub use meta::{
-    BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventHold,
-    EventHoldChange, EventKind, EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter,
-    LifecycleRule, NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications,
-    ObjectLock, OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
+    AnnotationFacts, AnnotationName, AnnotationNameError, BlobSource, Cause, ChangeTimes,
+    DefaultRetention, DocumentKind, Due, Event, EventHold, EventHoldChange, EventKind,
+    EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
+    NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
+    OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
     ReplicationStatus, ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest,
     RestoreState, Resync, Retention, RetentionMode, RetentionPeriod, RetrievalTier, ScrubState,
     Settings, Subject, Transition, Usage, Versioning, is_archive_class,
@@ -364,11 +365,12 @@ pub use name::{
     zone_of_bucket_name,
 };
 pub use object::{
+    Annotate, Annotation, AnnotationChange, AnnotationDirective, AnnotationPage, AnnotationQuery,
     ArchiveAccess, BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions,
-    CopyOutcome, DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent,
-    ImportedObject, ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart,
-    ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage,
-    ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PartsSealing, PutOptions,
+    CopyOutcome, DeleteOutcome, DeleteTarget, FoundAnnotation, FoundObject, GetOptions,
+    ImportedContent, ImportedObject, ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery,
+    ListStart, ListToken, ListVersionsQuery, ListedObject, NewAnnotation, ObjectId, ObjectMetadata,
+    ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PartsSealing, PutOptions,
     ReadError, RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection, StagedBody,
     StoredBytes, VersionChange, VersionEntry, VersionPage,
 };

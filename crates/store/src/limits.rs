@@ -23,6 +23,18 @@ pub const LOGGED_BYTES_MAX: usize = 128 << 10;
 /// Largest body that is put into a segment. Longer ones have a file, whose cost they outweigh.
 pub const SEGMENT_BYTES_MAX: u64 = 1 << 20;
 
+/// Longest name of an annotation. S3's limit.
+pub const ANNOTATION_NAME_BYTES_MAX: usize = 512;
+
+/// Largest payload of an annotation. S3's limit.
+pub const ANNOTATION_BYTES_MAX: usize = 1 << 20;
+
+/// Most annotations of a version. S3's limit.
+pub const ANNOTATIONS_MAX: u32 = 1000;
+
+/// Payload bytes that one transaction of a copy of annotations writes. It bounds the memory of the transaction.
+pub(crate) const ANNOTATIONS_COPIED_BYTES: usize = 4 << 20;
+
 /// Smallest part of a multipart upload except the last. S3's limit.
 pub const PART_BYTES_MIN: u64 = 5 << 20;
 

@@ -11,12 +11,13 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use liteio_disk::Disk;
-use liteio_kv::{Read as _, Transaction, Write as _};
+use liteio_kv::{Read, Transaction, Write as _};
 
 use crate::config::StoreConfig;
 use crate::directory;
 use crate::encryption::MissingKeys;
 use crate::error::StoreError;
+use crate::meta::annotation::{AnnotationRecord, SetHead, SetId};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
@@ -107,6 +108,18 @@ impl Store {
             Remedy::Index { row, stamp } => {
                 self.update(move |write, _| write_row(write, &row, &stamp).map(Committed::new))
             }
+            Remedy::Annotations { set, head } => {
+                self.update(move |write, _| write_head(write, &set, &head).map(Committed::new))
+            }
+            Remedy::Headless(place) => self.update(move |write, _| {
+                let set = set_of(&place);
+                let head = set.map(|set| SetHead::read(write, &set));
+                if matches!(head, Some(Ok(Some(_)))) {
+                    return Ok(Committed::new(Mended::Nothing));
+                }
+                give_up(write, &place)?;
+                Ok(Committed::new(Mended::Removed))
+            }),
             Remedy::Recount(name, id) => {
                 Pending::ready(self.recount(&name, id).map(|()| Mended::Written))
             }
@@ -211,6 +224,15 @@ fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> 
         write.delete(kind.former_place())?;
         write.end_counter(&space::queue_counter(kind, &target))?;
     }
+    if let Some(set) = space::split_annotations(place) {
+        for name in annotations_of(write, &set)? {
+            give_up(write, &space::annotation(&set, &name))?;
+        }
+        return Ok(write.delete(&space::annotation_deletion(&set))?);
+    }
+    if let Some((set, name)) = space::split_annotation(place) {
+        return Ok(write.delete(&space::payload(&set, name))?);
+    }
     let current = space::split_current(place).map(|(bucket, _)| bucket);
     if let Some(bucket) = current.or_else(|| space::split_history(place).map(|it| it.0)) {
         // The usage of an undecodable record is unknown, so the bucket is recounted.
@@ -238,6 +260,39 @@ fn manifest(place: &[u8], value: &[u8]) -> Result<Content, StoreError> {
         true => ObjectRecord::decode_manifest(place, value),
         false => Ok(Content::default()),
     }
+}
+
+/// The set of the head or the annotation at `place`.
+fn set_of(place: &[u8]) -> Option<SetId> {
+    space::split_annotations(place).or_else(|| space::split_annotation(place).map(|(set, _)| set))
+}
+
+/// The names of the annotations of a set.
+fn annotations_of(from: &impl Read, set: &SetId) -> Result<Vec<String>, StoreError> {
+    let mut cursor = space::within(from, &space::annotation(set, ""))?;
+    let mut found = Vec::new();
+    while let Some((place, _)) = cursor.next()? {
+        found.extend(space::split_annotation(place).map(|(_, name)| name.to_owned()));
+    }
+    Ok(found)
+}
+
+/// Writes the head of a set of annotations again, with the number of its rows.
+fn write_head(
+    write: &mut Transaction<'_>,
+    set: &SetId,
+    head: &SetHead,
+) -> Result<Mended, StoreError> {
+    let (mut count, mut tombstones) = (0, 0);
+    for name in annotations_of(write, set)? {
+        match AnnotationRecord::read(write, set, &name) {
+            Ok(Some(record)) if record.is_deleted() => tombstones += 1,
+            _ => count += 1,
+        }
+    }
+    let head = SetHead { count, tombstones, revision: head.revision + 1, ..head.clone() };
+    head.write(write, set)?;
+    Ok(Mended::Written)
 }
 
 /// Writes the row of the null-version index again, unless it names another existing version.

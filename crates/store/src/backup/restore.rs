@@ -20,6 +20,7 @@ use super::slots;
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
+use crate::meta::annotation::{SetHead, SetId};
 use crate::meta::backup_place::outstanding;
 use crate::meta::bucket::{StoreRecord, require};
 use crate::meta::content::Content;
@@ -244,10 +245,44 @@ impl Restore {
         };
         self.remove_rows(space::ALL_CURRENT, with_bodies)?;
         self.remove_rows(space::ALL_HISTORY, with_bodies)?;
+        self.remove_annotations(&kept)?;
         self.remove_rows(space::ALL_DOCUMENTS, |row, _| {
             let is_lifecycle =
                 space::split_document(row).is_some_and(|(_, kind)| kind == LIFECYCLE);
             Ok(if is_lifecycle { vec![row.to_vec()] } else { Vec::new() })
+        })
+    }
+
+    /// Removes the annotations of versions that are not in the spaces `kept`.
+    fn remove_annotations(&self, kept: &[Vec<u8>]) -> Result<(), StoreError> {
+        let is_kept = |row: &[u8]| kept.iter().any(|kept| row.starts_with(kept));
+        let has_version = |set: &SetId| -> Result<bool, StoreError> {
+            let place = space::annotations(set);
+            let snapshot = self.kv.snapshot()?;
+            let head = snapshot.get(&place)?;
+            // A damaged head keeps its rows.
+            let Some(Ok(head)) = head.map(|head| SetHead::decode(&place, &head)) else {
+                return Ok(true);
+            };
+            let current = space::current(head.bucket, &head.key);
+            Ok(is_kept(&current) || is_kept(&space::history(head.bucket, &head.key, &head.stamp)))
+        };
+        let unwanted = |row: &[u8], set: Option<SetId>| -> Result<Vec<Vec<u8>>, StoreError> {
+            match set.map(|set| has_version(&set)).transpose()? {
+                Some(false) => Ok(vec![row.to_vec()]),
+                _ => Ok(Vec::new()),
+            }
+        };
+        let set_of = |split: Option<(SetId, &str)>| split.map(|(set, _)| set);
+        self.remove_rows(space::ALL_PAYLOADS, |row, _| {
+            unwanted(row, set_of(space::split_payload(row)))
+        })?;
+        self.remove_rows(space::ALL_ANNOTATIONS, |row, _| {
+            unwanted(row, set_of(space::split_annotation(row)))
+        })?;
+        // The heads last, which tell whose the others are.
+        self.remove_rows(space::ALL_ANNOTATION_SETS, |row, _| {
+            unwanted(row, space::split_annotations(row))
         })
     }
 

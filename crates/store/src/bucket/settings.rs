@@ -299,6 +299,7 @@ fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
         bytes: None,
         etag: None,
         restore: None,
+        annotation: None,
     }
 }
 

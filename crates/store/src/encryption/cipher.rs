@@ -67,6 +67,34 @@ impl BodyKey {
         Opener { cipher: self.cipher(), blocks: blocks(plain_bytes) }
     }
 
+    /// A whole body, encrypted.
+    pub(crate) fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let (mut sealer, mut sealed) = (self.sealer(), Vec::new());
+        sealer.append(plain, |block| {
+            sealed.extend_from_slice(block);
+            Ok(())
+        })?;
+        sealed.extend_from_slice(&sealer.finish());
+        Ok(sealed)
+    }
+
+    /// A whole body of `plain_bytes` bytes, decrypted.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if it is not that body, or was changed.
+    pub(crate) fn open(&self, sealed: &[u8], plain_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        if stored_bytes(plain_bytes) != Some(sealed.len() as u64) {
+            return Err(StoreError::corrupt("the size of an encrypted body"));
+        }
+        let (opener, mut plain) = (self.opener(plain_bytes), Vec::with_capacity(sealed.len()));
+        for (number, block) in (0..).zip(sealed.chunks(PIECE_BYTES)) {
+            let mut block = block.to_vec();
+            let bytes = opener.open(number, &mut block)?;
+            plain.extend_from_slice(&block[..bytes]);
+        }
+        Ok(plain)
+    }
+
     /// An encryptor of a body.
     pub(crate) fn sealer(&self) -> Sealer {
         Sealer { cipher: self.cipher(), number: 0, block: Vec::new() }

@@ -32,6 +32,8 @@ pub(crate) use ring::Wrapping;
 pub use ring::{KeyRing, MissingKeys, NamedKey, WrappingKeyId};
 pub use scheme::{DefaultEncryption, DefaultMethod, Encryption, EncryptionScheme};
 pub use sealing::Sealing;
-pub(crate) use sealing::{ObjectSealing, PartSalt, SealingTarget, object_body_key, part_body_key};
+pub(crate) use sealing::{
+    ObjectSealing, PartSalt, SealingTarget, annotation_key, object_body_key, part_body_key,
+};
 pub use secrets::SecretKeys;
 pub(crate) use wrap::{EncryptionRecord, Identity};

@@ -72,6 +72,13 @@ impl ObjectSealing {
     }
 }
 
+impl ObjectSealing {
+    /// The data key.
+    pub(crate) fn data(&self) -> &EncryptionKey {
+        &self.data
+    }
+}
+
 impl Sealing {
     pub(crate) fn object(sealing: ObjectSealing) -> Self {
         // The data key is new for each body, so it may encrypt the body itself.
@@ -122,4 +129,10 @@ pub(crate) fn object_body_key(data: EncryptionKey) -> BodyKey {
 /// The body key of a part, derived from the upload's data key.
 pub(crate) fn part_body_key(data: &EncryptionKey, salt: &PartSalt) -> BodyKey {
     BodyKey::new(data.derive(b"liteio part", salt))
+}
+
+/// The key of the payload of an annotation, derived from the data key of its object. The name is a part of it, so
+/// that a payload under another name does not open.
+pub(crate) fn annotation_key(data: &EncryptionKey, salt: &[u8; 16], name: &str) -> BodyKey {
+    BodyKey::new(data.derive(b"liteio annotation", &[&salt[..], name.as_bytes()].concat()))
 }

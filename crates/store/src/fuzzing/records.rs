@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::error::StoreError;
+use crate::meta::annotation::{AnnotationRecord, SetDeletion, SetHead};
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::event::Event;
@@ -17,7 +18,7 @@ use crate::meta::{body, record, space};
 /// encoded and used.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 17 {
+    match kind % 20 {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable(
@@ -55,6 +56,17 @@ pub fn record(data: &[u8]) {
             |resync| resync.encode(PLACE),
         )),
         16 => drop(stable::<VersionReplication>(bytes, plain, encode_plain)),
+        17 => drop(stable(
+            &resealed(bytes),
+            |bytes| AnnotationRecord::decode(PLACE, bytes),
+            |annotation| annotation.encode(PLACE),
+        )),
+        18 => drop(sound(SetHead::decode(PLACE, &resealed(bytes)))),
+        19 => {
+            let bytes = resealed(bytes);
+            let _ = sound(AnnotationRecord::decode_payload(PLACE, &bytes));
+            let _ = sound(SetDeletion::decode(PLACE, &bytes));
+        }
         _ => vector(bytes),
     }
 }

@@ -1,5 +1,6 @@
 //! The claims of transactions. See [`liteio_kv::Claim`].
 
+use super::annotation::SetId;
 use super::key::append_ended;
 use crate::name::{BucketId, IndexId, UploadId};
 
@@ -19,6 +20,8 @@ pub(crate) enum Claim<'a> {
     UploadAlone(&'a UploadId),
     /// The vectors of an index.
     Index(IndexId),
+    /// A set of annotations: its version changes it, or it is copied or removed.
+    Annotations(&'a SetId),
     /// That the namespace with this path stays in the catalog of a bucket. Shared by all who create or drop something in it.
     Namespace(BucketId, &'a str),
     /// That nobody creates or drops something in a namespace: it is created, changed, or is empty and goes.
@@ -58,6 +61,10 @@ impl liteio_kv::Claim for Claim<'_> {
             Self::Index(index) => {
                 name.push(b'i');
                 name.extend_from_slice(&index.0.to_be_bytes());
+            }
+            Self::Annotations(set) => {
+                name.push(b'a');
+                name.extend_from_slice(&set[..]);
             }
             Self::Namespace(bucket, path) | Self::NamespaceAlone(bucket, path) => {
                 name.push(b'n');
@@ -125,6 +132,8 @@ mod tests {
             Claim::Upload(&upload),
             Claim::Upload(&next),
             Claim::Index(IndexId(1)),
+            Claim::Annotations(&[1; 16]),
+            Claim::Annotations(&[2; 16]),
             Claim::Namespace(one, "a"),
             Claim::Namespace(one, "b"),
             Claim::Table(one, "a", "b"),

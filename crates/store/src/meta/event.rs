@@ -67,6 +67,10 @@ kinds! {
     RestoreDelete = "ObjectRestore:Delete",
     /// A retention was put, or an event hold set or released.
     RetentionPut = "ObjectRetention:Put",
+    /// An annotation was put.
+    AnnotationPut = "ObjectAnnotation:Put",
+    /// An annotation was deleted.
+    AnnotationDelete = "ObjectAnnotation:Delete",
 }
 
 impl EventKind {
@@ -142,6 +146,20 @@ pub struct Event {
     /// Facts of a restore, in its own version of the record.
     #[serde(skip)]
     pub restore: Option<RestoreFacts>,
+    /// The annotation that was put or deleted, in its own version of the record.
+    #[serde(skip)]
+    pub annotation: Option<AnnotationFacts>,
+}
+
+/// Facts of an annotation, for the event of its change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnnotationFacts {
+    /// The name.
+    pub name: String,
+    /// The size of the payload.
+    pub bytes: u64,
+    /// The entity tag.
+    pub etag: ETag,
 }
 
 /// Facts of a restore that has completed.
@@ -155,18 +173,23 @@ pub struct RestoreFacts {
 
 impl Event {
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
-        match &self.restore {
-            None => record::seal(1, place, self, &[]),
-            Some(restore) => record::seal(2, place, &(self, restore), &[]),
+        match (&self.restore, &self.annotation) {
+            (None, None) => record::seal(1, place, self, &[]),
+            (Some(restore), _) => record::seal(2, place, &(self, restore), &[]),
+            (None, Some(annotation)) => record::seal(3, place, &(self, annotation), &[]),
         }
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         const WHAT: &str = "an event";
-        let (version, _) = record::split_version(bytes, 2)?;
+        let (version, _) = record::split_version(bytes, 3)?;
         let sealed = Sealed::open(place, bytes, WHAT)?;
         match version {
             1 => sealed.decode(WHAT),
+            3 => {
+                let (event, annotation) = sealed.decode(WHAT)?;
+                Ok(Self { annotation: Some(annotation), ..event })
+            }
             _ => {
                 let (event, restore) = sealed.decode(WHAT)?;
                 Ok(Self { restore: Some(restore), ..event })

@@ -1,5 +1,6 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
+pub(crate) mod annotation;
 pub(crate) mod backup_location;
 pub(crate) mod backup_place;
 pub(crate) mod body;
@@ -36,10 +37,13 @@ pub(crate) mod vector_log;
 pub(crate) mod vector_metadata;
 mod within;
 
+pub use annotation::{AnnotationName, AnnotationNameError};
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
-pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, Requester, RestoreFacts};
+pub use event::{
+    AnnotationFacts, Cause, Event, EventKind, EventObserver, OutboxState, Requester, RestoreFacts,
+};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
     NoncurrentTransition, Subject, Transition,

@@ -24,6 +24,10 @@
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
 //! | `13` | version id (16), its stamp in order of time | the [body](super::body) of a version, if it is not in its record |
 //! | `14` | step (1), time (8), bucket id (4), stamp (16) | a [version](super::restore::RestoreRow) whose restore completes or expires then |
+//! | `15` | id of a set (16) | the [head](super::annotation::SetHead) of the annotations of a version |
+//! | `16` | id of a set (16), name | an [annotation](super::annotation::AnnotationRecord) |
+//! | `17` | id of a set (16), name | its payload |
+//! | `18` | id of a set (16) | a set to [remove](super::annotation::SetDeletion) |
 //! | `20` | upload id (16) | [`UploadRecord`](super::upload::UploadRecord) |
 //! | `21` | upload id (16), part number (2) | [`PartRecord`](super::upload::PartRecord) |
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
@@ -87,6 +91,10 @@ const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
 const BODY: u8 = 0x13;
 const RESTORE: u8 = 0x14;
+const ANNOTATIONS: u8 = 0x15;
+const ANNOTATION: u8 = 0x16;
+const PAYLOAD: u8 = 0x17;
+const ANNOTATION_DELETION: u8 = 0x18;
 const UPLOAD: u8 = 0x20;
 const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
@@ -223,6 +231,14 @@ pub(crate) const ALL_NULL_VERSIONS: &[u8] = &[NULL_VERSION];
 pub(crate) const ALL_BODIES: &[u8] = &[BODY];
 /// The prefix of all keys of rows of restores.
 pub(crate) const ALL_RESTORES: &[u8] = &[RESTORE];
+/// The prefix of all keys of heads of sets of annotations.
+pub(crate) const ALL_ANNOTATION_SETS: &[u8] = &[ANNOTATIONS];
+/// The prefix of all keys of annotations.
+pub(crate) const ALL_ANNOTATIONS: &[u8] = &[ANNOTATION];
+/// The prefix of all keys of payloads of annotations.
+pub(crate) const ALL_PAYLOADS: &[u8] = &[PAYLOAD];
+/// The prefix of all keys of sets of annotations to remove.
+pub(crate) const ALL_ANNOTATION_DELETIONS: &[u8] = &[ANNOTATION_DELETION];
 /// The prefix of all keys of uploads in progress.
 pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
 /// The prefix of all keys of parts.
@@ -481,6 +497,57 @@ pub(crate) fn body(stamp: &[u8; 16]) -> [u8; 17] {
 pub(crate) fn split_body(bytes: &[u8]) -> Option<[u8; 16]> {
     let stamp = bytes.strip_prefix(&[BODY])?.try_into().ok()?;
     Some(in_time_order(&stamp))
+}
+
+/// The head of a set of annotations.
+pub(crate) fn annotations(set: &[u8; 16]) -> [u8; 17] {
+    of_set(ANNOTATIONS, set)
+}
+
+/// The set in a key made by [`annotations`].
+pub(crate) fn split_annotations(bytes: &[u8]) -> Option<[u8; 16]> {
+    bytes.strip_prefix(&[ANNOTATIONS])?.try_into().ok()
+}
+
+/// The annotation `name` of a set. With an empty name it is the prefix of the keys of all.
+pub(crate) fn annotation(set: &[u8; 16], name: &str) -> Vec<u8> {
+    [&of_set(ANNOTATION, set)[..], name.as_bytes()].concat()
+}
+
+/// Set and name in a key made by [`annotation`].
+pub(crate) fn split_annotation(bytes: &[u8]) -> Option<([u8; 16], &str)> {
+    split_set_and_name(ANNOTATION, bytes)
+}
+
+/// The payload of the annotation `name` of a set.
+pub(crate) fn payload(set: &[u8; 16], name: &str) -> Vec<u8> {
+    [&of_set(PAYLOAD, set)[..], name.as_bytes()].concat()
+}
+
+/// Set and name in a key made by [`payload`].
+pub(crate) fn split_payload(bytes: &[u8]) -> Option<([u8; 16], &str)> {
+    split_set_and_name(PAYLOAD, bytes)
+}
+
+/// A set of annotations to remove.
+pub(crate) fn annotation_deletion(set: &[u8; 16]) -> [u8; 17] {
+    of_set(ANNOTATION_DELETION, set)
+}
+
+/// The set in a key made by [`annotation_deletion`].
+pub(crate) fn split_annotation_deletion(bytes: &[u8]) -> Option<[u8; 16]> {
+    bytes.strip_prefix(&[ANNOTATION_DELETION])?.try_into().ok()
+}
+
+fn of_set(tag: u8, set: &[u8; 16]) -> [u8; 17] {
+    let mut bytes = [tag; 17];
+    bytes[1..].copy_from_slice(set);
+    bytes
+}
+
+fn split_set_and_name(tag: u8, bytes: &[u8]) -> Option<([u8; 16], &str)> {
+    let (set, name) = bytes.strip_prefix(&[tag])?.split_first_chunk()?;
+    Some((*set, std::str::from_utf8(name).ok()?))
 }
 
 /// Stamps of versions are inverted times. Inverted again, those of new versions are the last ones,
@@ -934,6 +1001,13 @@ mod tests {
         assert_eq!(split_vector_change(&vector_change(index_id, 259)), Some((index_id, 259)));
         assert_eq!(split_vector_change(&vector_changes_of(index_id)), None);
         assert_eq!(split_mirror(&mirror(index_id)), Some(index_id));
+        assert_eq!(split_annotations(&annotations(&id)), Some(id));
+        assert_eq!(split_annotation(&annotation(&id, "n")), Some((id, "n")));
+        assert_eq!(split_payload(&payload(&id, "n")), Some((id, "n")));
+        assert_eq!(split_annotation_deletion(&annotation_deletion(&id)), Some(id));
+        assert_eq!(split_annotation(&payload(&id, "n")), None);
+        assert_eq!(split_payload(&annotations(&id)), None);
+        assert_eq!(split_annotations(&annotation_deletion(&id)), None);
         for kind in [QueueKind::Events, QueueKind::Replication] {
             let rows = queue_rows(kind, "t");
             let row = [&rows[..], &258_u64.to_be_bytes()].concat();

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use liteio_kv::Write as _;
+use liteio_kv::{Transaction, Write as _};
 
 use super::ObjectVersion;
+use super::annotations::{self, Annotate, Annotation, AnnotationChange};
 use super::current::{self, Found};
 use super::publish::{self, missing_lock_configuration};
 use super::replicate;
 use super::restores;
-use super::tell::{Told, tell};
+use super::tell::{Told, tell_with};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
@@ -19,7 +20,7 @@ use crate::meta::{EventHoldChange, LegalHold, ObjectLock, RestoreRequest, Retent
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeSender};
-use crate::store::Store;
+use crate::store::{Shared, Store};
 
 /// A change of a version. Its bytes and its modification time stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub enum VersionChange {
     },
     /// A restore of a version in an archive class.
     Restore(RestoreRequest),
+    /// An annotation that is put or deleted.
+    Annotate(Box<Annotate>),
     /// A change that another store has made. It is applied unless a later one of its kind was.
     Replicated {
         /// Time of the change, in milliseconds since 1970.
@@ -89,6 +92,15 @@ impl VersionChange {
         }
     }
 
+    /// The change of an annotation, if it is one.
+    pub(super) fn annotate(&self) -> Option<&Annotate> {
+        match self {
+            Self::Annotate(annotate) => Some(annotate),
+            Self::IfSeen(_, change) | Self::Replicated { change, .. } => change.annotate(),
+            _ => None,
+        }
+    }
+
     /// The event of the change; `None` if it has none.
     fn event(&self) -> Option<EventKind> {
         match self {
@@ -98,6 +110,10 @@ impl VersionChange {
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::EventHold { .. } => Some(EventKind::RetentionPut),
+            Self::Annotate(annotate) => Some(match annotate.change {
+                AnnotationChange::Put(_) => EventKind::AnnotationPut,
+                AnnotationChange::Delete(_) => EventKind::AnnotationDelete,
+            }),
             Self::LegalHold(_) | Self::Restore(_) => None,
             Self::IfSeen(_, change) | Self::Replicated { change, .. } => change.event(),
         }
@@ -124,57 +140,113 @@ impl Store {
     ) -> Pending<ObjectVersion> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
-            write.claim(Claim::Bucket(bucket.id))?;
-            write.claim(Claim::Key(bucket.id, key.as_str()))?;
-            publish::fetch(write, &bucket, [&key], None)?;
-            let state = bucket.state(write)?;
-            // Read, compared and written in one transaction: a decision about access on an older
-            // state is caught here (time of check to time of use).
-            let Found { mut record, is_current } =
-                current::find(write, &bucket, &key, version.as_ref())?;
-            if record.is_delete_marker {
-                return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
-            }
-            const NONE: Vec<WakeSender> = Vec::new();
-            let of_replica = replicated(&change);
-            let is_applied = match &of_replica {
-                Some((at_ms, change)) => replicate::is_later(&mut record, change, *at_ms)?,
-                None => true,
-            };
-            if !is_applied {
-                let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-                return Ok(Committed::with_guard(object, (Told::default(), NONE)));
-            }
-            apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
-            let event = match change.restore() {
-                Some(request) => {
-                    restores::apply(write, shared, &bucket, (&key, &mut record), request)?
-                }
-                None => change.event(),
-            };
-            let replicates = match of_replica {
-                Some(_) => Vec::new(),
-                None => {
-                    let version = (&key, &mut record);
-                    replicate::queue_change(write, shared, (&bucket, &state), version, &change)?
-                }
-            };
-            // The stamp stays, and with it the place of the version.
-            let place = match is_current {
-                true => space::current(state.id, key.as_str()),
-                false => space::history(state.id, key.as_str(), &record.stamp),
-            };
-            record.write(write, &place)?;
-            let wake = match event {
-                None => Told::default(),
-                Some(kind) => {
-                    tell(write, shared, (&bucket, &state), (&key, &record), (kind, &cause))?
-                }
-            };
-            let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-            Ok(Committed::with_guard(object, (wake, replicates)))
+            let asked = (&change, &cause);
+            let changed = changed(write, shared, &bucket, (&key, version.as_ref()), asked)?;
+            Ok(Committed::with_guard(changed.object, changed.guards))
         })
     }
+
+    /// [`Store::change_object`] for a change of an annotation: returns the annotation that was put or deleted, too;
+    /// `None` if nothing has changed.
+    ///
+    /// Fails with [`StoreError::PreconditionFailed`], [`StoreError::TooManyAnnotations`];
+    /// [`StoreError::ObjectLocked`] if an annotation of a locked version would be replaced or deleted;
+    /// [`StoreError::InvalidRequest`] for an object with a key of its client, and the errors of
+    /// [`Store::change_object`].
+    pub fn annotate_object(
+        &self,
+        bucket: &Arc<Bucket>,
+        key: ObjectKey,
+        version: Option<VersionId>,
+        change: VersionChange,
+        cause: Cause,
+    ) -> Pending<(ObjectVersion, Option<Annotation>)> {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let asked = (&change, &cause);
+            let changed = changed(write, shared, &bucket, (&key, version.as_ref()), asked)?;
+            Ok(Committed::with_guard((changed.object, changed.annotation), changed.guards))
+        })
+    }
+}
+
+/// A changed version.
+struct Changed {
+    object: ObjectVersion,
+    /// The annotation that was put or deleted.
+    annotation: Option<Annotation>,
+    guards: (Told, Vec<WakeSender>),
+}
+
+/// Changes a version.
+fn changed(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    bucket: &Bucket,
+    (key, version): (&ObjectKey, Option<&VersionId>),
+    (change, cause): (&VersionChange, &Cause),
+) -> Result<Changed, StoreError> {
+    write.claim(Claim::Bucket(bucket.id))?;
+    write.claim(Claim::Key(bucket.id, key.as_str()))?;
+    publish::fetch(write, bucket, [key], None)?;
+    let state = bucket.state(write)?;
+    // Read, compared and written in one transaction: a decision about access on an older
+    // state is caught here (time of check to time of use).
+    let Found { mut record, is_current } = current::find(write, bucket, key, version)?;
+    if record.is_delete_marker {
+        return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
+    }
+    let of_replica = replicated(change);
+    let is_applied = match &of_replica {
+        // Decided for each annotation.
+        Some((_, change)) if change.annotate().is_some() => true,
+        Some((at_ms, change)) => replicate::is_later(&mut record, change, *at_ms)?,
+        None => true,
+    };
+    if !is_applied {
+        let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
+        return Ok(Changed { object, annotation: None, guards: Default::default() });
+    }
+    apply(change, &mut record, (bucket, &state), shared.config.clock.now_ms())?;
+    let annotation = match change.annotate() {
+        None => None,
+        Some(annotate) => {
+            let version = (key, &mut record);
+            let annotate = (annotate, of_replica.map(|(at_ms, _)| at_ms));
+            let annotation = annotations::apply(write, shared, bucket, version, annotate)?;
+            if annotation.is_none() {
+                let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
+                return Ok(Changed { object, annotation, guards: Default::default() });
+            }
+            annotation
+        }
+    };
+    let event = match change.restore() {
+        Some(request) => restores::apply(write, shared, bucket, (key, &mut record), request)?,
+        None => change.event(),
+    };
+    let replicates = match of_replica {
+        Some(_) => Vec::new(),
+        None => {
+            let version = (key, &mut record);
+            replicate::queue_change(write, shared, (bucket, &state), version, change)?
+        }
+    };
+    // The stamp stays, and with it the place of the version.
+    let place = match is_current {
+        true => space::current(state.id, key.as_str()),
+        false => space::history(state.id, key.as_str(), &record.stamp),
+    };
+    record.write(write, &place)?;
+    let wake = match event {
+        None => Told::default(),
+        Some(kind) => {
+            let (place, event) = ((bucket, &state), (kind, cause));
+            tell_with(write, shared, place, (key, &record), event, annotation.as_ref())?
+        }
+    };
+    let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
+    Ok(Changed { object, annotation, guards: (wake, replicates) })
 }
 
 /// The time and the change that another store has made, if it is one.
@@ -215,8 +287,8 @@ fn apply(
             record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
         }
-        // Needs more than the record: see `restores`.
-        VersionChange::Restore(_) => return Ok(()),
+        // Need more than the record: see `restores` and `annotations`.
+        VersionChange::Restore(_) | VersionChange::Annotate(_) => return Ok(()),
         VersionChange::Replicated { change, .. } => {
             return apply(change, record, (bucket, state), now_ms);
         }

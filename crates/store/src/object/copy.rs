@@ -6,6 +6,7 @@ use std::sync::Arc;
 use liteio_checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
 use liteio_kv::Write as _;
 
+use super::annotation_copy::{self, AnnotationDirective, KeyOfCopy, StagedSet};
 use super::body::NewBody;
 use super::current::{self, Found};
 use super::publish::{self, NewVersion, Slot};
@@ -59,6 +60,8 @@ pub struct CopyOptions {
     pub encryption: Option<Encryption>,
     /// The customer key that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
+    /// The annotations of the copy. They are written before the copy, on the calling thread.
+    pub annotations: AnnotationDirective,
     /// Access to the source if it is archived.
     pub source_archive: ArchiveAccess,
     /// The reason for the copy, for its event.
@@ -93,6 +96,14 @@ enum Prepared {
 }
 
 impl Prepared {
+    /// The data key of the copy.
+    fn key_of_copy(&self) -> Result<KeyOfCopy<'_>, StoreError> {
+        match self {
+            Self::Shared(_) => Ok(KeyOfCopy::OfSource),
+            Self::Rewritten { body, .. } => Ok(KeyOfCopy::New(body.object_sealing()?)),
+        }
+    }
+
     /// The stamp of the only version that this is valid for; `None` if it is valid for any.
     fn stamp(&self) -> Option<[u8; 16]> {
         match self {
@@ -128,13 +139,25 @@ impl Store {
         // Optimistic: bytes are read or rewritten outside of a transaction. The transaction then
         // checks that the source still has the same stamp; if not, all of it is repeated.
         for _ in 0..ATTEMPTS {
-            let (prepared, blob) = match self.prepare(&source, &options) {
+            let (prepared, blob, has_annotations) = match self.prepare(&source, &options) {
                 Ok(prepared) => prepared,
                 Err(error) => return Pending::ready(Err(error)),
             };
             let target = (Arc::clone(target_bucket), target_key.clone());
-            let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
-            match copied.wait() {
+            let staged = match has_annotations {
+                false => Ok(None),
+                true => prepared.key_of_copy().and_then(|key| {
+                    self.stage_annotations(&source, &options, prepared.stamp().as_ref(), key)
+                }),
+            };
+            let copied = match staged {
+                Ok(staged) => {
+                    let prepared = (prepared, staged);
+                    self.copy(source.clone(), target, options.clone(), prepared, blob).wait()
+                }
+                Err(error) => Err(error),
+            };
+            match copied {
                 Err(StoreError::ConditionalRequestConflict) => {}
                 result => return Pending::ready(result),
             }
@@ -142,12 +165,13 @@ impl Store {
         Pending::ready(Err(StoreError::ConditionalRequestConflict))
     }
 
-    /// Computes and writes the parts of the copy that the source does not have.
+    /// Computes and writes the parts of the copy that the source does not have. Returns whether the source has
+    /// annotations, too.
     fn prepare(
         &self,
         source: &ObjectId,
         options: &CopyOptions,
-    ) -> Result<(Prepared, Option<StagedBlob>), StoreError> {
+    ) -> Result<(Prepared, Option<StagedBlob>, bool), StoreError> {
         let (asked, customer) = (options.encryption.as_ref(), options.source_key.as_ref());
         let read = GetOptions {
             version: source.version,
@@ -158,6 +182,11 @@ impl Store {
         let found = self.head_object(&source.bucket, &source.key, &read)?;
         check_size(found.object.bytes)?;
         let encryption = found.extensions.encryption()?;
+        let has_annotations = found.object.has_annotations;
+        let rewrite = || {
+            let (prepared, blob) = self.rewrite(source, options, &read)?;
+            Ok((prepared, blob, has_annotations))
+        };
         // Such an object could not be appended to. AWS tells clients to copy it, so the copy is
         // rewritten as one body.
         let has_most_parts = found.object.part_count == Some(PART_NUMBER_MAX.into());
@@ -167,22 +196,23 @@ impl Store {
             || is_remote
             || !may_share(self.keys(), encryption.as_ref(), customer, asked)
         {
-            return self.rewrite(source, options, &read);
+            return rewrite();
         }
         if let Content::Parts { .. } = found.content {
             // Only the tag of plain bytes, or of bytes under the master key, is their MD5.
             if !matches!(found.object.encryption, None | Some(EncryptionScheme::Master)) {
-                return self.rewrite(source, options, &read);
+                return rewrite();
             }
             // Before the bytes are read.
             let (etag, modified_ms) = (&found.object.etag, found.object.modified_ms);
             check_copy_source(self.shared(), &options.source_conditions, (etag, modified_ms))?;
             let algorithm = options.checksum_algorithm.or_else(|| found.checksum_algorithm());
-            return Ok((Prepared::Shared(Some(self.digest(source, &read, algorithm)?)), None));
+            let digested = self.digest(source, &read, algorithm)?;
+            return Ok((Prepared::Shared(Some(digested)), None, has_annotations));
         }
         let compute = |algorithm| self.compute(source, &found, &read, algorithm);
         let computed = options.checksum_algorithm.map(compute).transpose()?;
-        Ok((Prepared::Shared(computed), None))
+        Ok((Prepared::Shared(computed), None, has_annotations))
     }
 
     /// Rewrites the bytes of the source with the encryption of the copy.
@@ -258,7 +288,7 @@ impl Store {
         source: ObjectId,
         (target_bucket, target_key): (Arc<Bucket>, ObjectKey),
         options: CopyOptions,
-        prepared: Prepared,
+        (prepared, annotations): (Prepared, Option<StagedSet>),
         blob: Option<StagedBlob>,
     ) -> Pending<CopyOutcome> {
         self.update_with_blob(blob, move |write, shared| {
@@ -282,6 +312,8 @@ impl Store {
             }
             slot.check(&options.conditions)?;
             check_size(from.bytes)?;
+            let staged = annotations.as_ref();
+            let set = annotation_copy::take(write, &from, options.annotations, staged)?;
             let source_version = from.version_id();
             let made = Made::new(shared, &source, &from, &options, &prepared)?;
             let is_shared = matches!(prepared, Prepared::Shared(_));
@@ -297,7 +329,8 @@ impl Store {
                 lock: options.lock,
                 extensions: Extensions::default()
                     .with_acl(options.acl.as_ref())
-                    .with_content_tag(made.content_tag.as_ref()),
+                    .with_content_tag(made.content_tag.as_ref())
+                    .with_annotations(set.as_ref()),
                 sealing: made.sealing,
                 content,
                 event: EventKind::CreatedCopy,

@@ -76,6 +76,7 @@ impl ObjectVersion {
             owner: record.owner.unwrap_or_else(|| bucket_owner.clone()),
             lock: record.extensions.lock()?,
             acl: record.extensions.acl()?,
+            has_annotations: record.extensions.annotations()?.is_some(),
             is_in_tier,
             restore: record.extensions.restore()?,
             replication: record.extensions.replication()?.and_then(|state| state.status()),

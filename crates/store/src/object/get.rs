@@ -364,7 +364,7 @@ fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreEr
 }
 
 /// The version, if it is not a delete marker.
-fn find_object(
+pub(super) fn find_object(
     snapshot: &Snapshot,
     bucket: &Bucket,
     key: &ObjectKey,

@@ -1,6 +1,8 @@
 //! Objects.
 
 mod ahead;
+mod annotation_copy;
+mod annotations;
 mod append;
 pub(crate) mod body;
 mod change;
@@ -39,6 +41,11 @@ use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::process::Bucket;
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
+pub use annotation_copy::AnnotationDirective;
+pub use annotations::{
+    Annotate, Annotation, AnnotationChange, AnnotationPage, AnnotationQuery, FoundAnnotation,
+    NewAnnotation,
+};
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
 pub use change::{SeenVersion, VersionChange};
 pub use copy::{CopyOptions, CopyOutcome};
@@ -88,6 +95,8 @@ pub struct ObjectVersion {
     pub acl: Option<Vec<u8>>,
     /// The status of its replication, if it is copied, or a copy.
     pub replication: Option<ReplicationStatus>,
+    /// `true` if it has annotations.
+    pub has_annotations: bool,
     /// `true` if the body is in a tier.
     pub is_in_tier: bool,
     /// Its last restore, if it was ever restored. It may have expired.

@@ -33,6 +33,7 @@ use bytes::Bytes;
 use liteio_checksum::{DigestSet, ObjectChecksum};
 use liteio_kv::{Read, Transaction, Write};
 
+use super::annotations;
 use super::current::Found;
 use super::quota;
 use super::release::release;
@@ -44,6 +45,7 @@ use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
 use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
+use crate::meta::annotation::SetId;
 use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
 use crate::meta::content::Content;
@@ -102,6 +104,8 @@ pub(crate) struct Slot<'a> {
     current: Option<ObjectRecord>,
     /// Content of the removed versions, released at the end.
     pub(super) discarded: Vec<Content>,
+    /// Sets of annotations of the removed versions, likewise.
+    annotations: Vec<SetId>,
     pub(super) usage: UsageChange,
     /// `true` if governance retentions are ignored.
     bypasses_governance: bool,
@@ -177,6 +181,7 @@ impl<'a> Slot<'a> {
             place,
             current,
             discarded: Vec::new(),
+            annotations: Vec::new(),
             usage: UsageChange::new(state.id),
             bypasses_governance: false,
             is_of_replica: false,
@@ -292,9 +297,20 @@ impl<'a> Slot<'a> {
         Ok((record.version_id(), self.release(write)?))
     }
 
-    /// Releases the content of removed versions.
+    /// Releases the content and the annotations of removed versions.
     pub(super) fn release(&self, write: &mut Transaction<'_>) -> Result<WakeReclaimer, StoreError> {
-        release(write, self.shared, &self.discarded)
+        let wake = release(write, self.shared, &self.discarded)?;
+        match annotations::release(write, &self.annotations)? {
+            true => Ok(WakeReclaimer::new(self.shared)),
+            false => Ok(wake),
+        }
+    }
+
+    /// Notes what a removed version leaves, for [`Slot::release`].
+    pub(super) fn discard(&mut self, record: ObjectRecord) -> Result<(), StoreError> {
+        self.annotations.extend(record.extensions.annotations()?);
+        self.discarded.push(record.content);
+        Ok(())
     }
 
     /// Writes the record of a new object, with its lock unchanged.
@@ -308,7 +324,10 @@ impl<'a> Slot<'a> {
         // The stamp is taken while the current object is still known, since it must be newer.
         // `make_room` takes the current object away.
         let stamp = self.next_stamp(write)?;
+        let kept = new.extensions.annotations()?;
         self.make_room(write, is_null)?;
+        // An append takes the annotations of the object that it replaces.
+        self.annotations.retain(|set| Some(*set) != kept);
         let record_bytes_max = self.shared.config.record_body_bytes_max;
         let mut record = self.record_of(write, new, (stamp, is_null), record_bytes_max)?;
         self.queue(write, &mut record, origin)?;
@@ -326,6 +345,7 @@ impl<'a> Slot<'a> {
         (stamp, is_null): ([u8; 16], bool),
         record_bytes_max: usize,
     ) -> Result<ObjectRecord, StoreError> {
+        annotations::adopt(write, &new, (self.state.id, self.key, &stamp))?;
         let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
         let NewVersion { lock, extensions, sealing, modified_ms, .. } = new;
         let modified_ms = modified_ms.unwrap_or_else(|| self.shared.config.clock.now_ms());
@@ -383,7 +403,7 @@ impl<'a> Slot<'a> {
     ) -> Result<Wakes, StoreError> {
         // Once, after all changes of the operation to the numbers.
         self.usage.write(write, &self.place)?;
-        let wake = release(write, self.shared, &self.discarded)?;
+        let wake = self.release(write)?;
         let place = (self.bucket, &self.state);
         let told = tell(write, self.shared, place, (self.key, record), event)?;
         Ok((wake, (told, std::mem::take(&mut self.replicates))))
@@ -535,7 +555,7 @@ impl<'a> Slot<'a> {
             let record = ObjectRecord::read(write, &place)?;
             let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
             history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
-            self.discarded.push(record.content);
+            self.discard(record)?;
             *room -= 1;
         }
         match self.current.take() {
@@ -543,7 +563,7 @@ impl<'a> Slot<'a> {
             Some(record) => {
                 write.delete(&self.place)?;
                 self.usage.removed_current(&record);
-                self.discarded.push(record.content);
+                self.discard(record)?;
                 *room -= 1;
             }
             // The removed newest version may have been a delete marker that hid the remaining ones.
@@ -551,7 +571,7 @@ impl<'a> Slot<'a> {
             None => {}
         }
         self.usage.write(write, &self.place)?;
-        Ok((is_gone, release(write, self.shared, &self.discarded)?))
+        Ok((is_gone, self.release(write)?))
     }
 
     fn add_delete_marker(
@@ -642,7 +662,7 @@ impl<'a> Slot<'a> {
         if is_current || delete_marker {
             note_removal(write, self.state.id, self.key)?;
         }
-        self.discarded.push(record.content.clone());
+        self.discard(record.clone())?;
         // The removed version was the newest (a delete marker included): the next one may become
         // current.
         if self.current.is_none() && self.state.has_history() {
@@ -695,7 +715,7 @@ impl<'a> Slot<'a> {
             // overwrites it.
             Some(current) if is_null && current.is_null => {
                 self.check_removal(&current)?;
-                self.discarded.push(current.content);
+                self.discard(current)?;
                 return Ok(());
             }
             Some(current) => {
@@ -712,7 +732,7 @@ impl<'a> Slot<'a> {
             self.check_removal(&found.record)?;
             let (id, usage) = (self.state.id, &mut self.usage);
             history::remove(write, id, self.key, &found.record, usage)?;
-            self.discarded.push(found.record.content);
+            self.discard(found.record)?;
         }
         Ok(())
     }

@@ -127,9 +127,13 @@ pub(super) fn queue_change(
     }
     let mut copies = known.unwrap_or_default();
     let now_ms = shared.config.clock.now_ms();
-    let Some(time) = time_of(&mut copies, change) else { return Ok(Vec::new()) };
-    // Later than the last one, even if the clock was set back.
-    *time = now_ms.max(time.saturating_add(1));
+    match time_of(&mut copies, change) {
+        // Later than the last one, even if the clock was set back.
+        Some(time) => *time = now_ms.max(time.saturating_add(1)),
+        // Each annotation has its own time.
+        None if change.annotate().is_some() => {}
+        None => return Ok(Vec::new()),
+    }
     let mut wakes = Vec::new();
     let scheme = record.encryption_scheme()?;
     for rule in replication
@@ -157,7 +161,7 @@ fn time_of<'a>(state: &'a mut VersionReplication, change: &VersionChange) -> Opt
         }
         VersionChange::LegalHold(_) => Some(&mut state.changes.legal_hold_ms),
         // A restore is of one store: the copy has its own.
-        VersionChange::Acl { .. } | VersionChange::Restore(_) => None,
+        VersionChange::Acl { .. } | VersionChange::Restore(_) | VersionChange::Annotate(_) => None,
         VersionChange::IfSeen(_, change) => time_of(state, change),
         VersionChange::Replicated { change, .. } => time_of(state, change),
     }
@@ -189,7 +193,10 @@ fn is_greater(record: &ObjectRecord, change: &VersionChange) -> Result<bool, Sto
     let lock = record.extensions.lock()?;
     Ok(match change {
         VersionChange::Tags(tags) => *tags > record.metadata.tags,
-        VersionChange::NoTags | VersionChange::Acl { .. } | VersionChange::Restore(_) => false,
+        VersionChange::NoTags
+        | VersionChange::Acl { .. }
+        | VersionChange::Restore(_)
+        | VersionChange::Annotate(_) => false,
         VersionChange::Retention { retention, .. } => {
             let until = |retention: &Option<crate::Retention>| retention.map(|it| it.until_ms);
             until(retention) > until(&lock.retention)
@@ -282,7 +289,7 @@ impl Slot<'_> {
                 self.check_removal(&null.record)?;
                 let (id, key) = (self.state.id, self.key);
                 history::remove(write, id, key, &null.record, &mut self.usage)?;
-                self.discarded.push(null.record.content);
+                self.discard(null.record)?;
             }
         }
         let is_object = new.is_some();

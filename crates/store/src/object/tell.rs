@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use liteio_kv::Transaction;
 
+use super::Annotation;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
-use crate::meta::event::{Cause, Event, EventKind};
+use crate::meta::event::{AnnotationFacts, Cause, Event, EventKind};
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Notifications, RestoreFacts, Versioning, document};
 use crate::name::ObjectKey;
@@ -23,9 +24,21 @@ pub(crate) type Told = (Option<WakeSender>, Option<TellObservers>);
 pub(super) fn tell(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
+    place: (&Bucket, &BucketState),
+    version: (&ObjectKey, &ObjectRecord),
+    event: (EventKind, &Cause),
+) -> Result<Told, StoreError> {
+    tell_with(write, shared, place, version, event, None)
+}
+
+/// [`tell`] for a change of an annotation.
+pub(super) fn tell_with(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
     (bucket, state): (&Bucket, &BucketState),
     (key, record): (&ObjectKey, &ObjectRecord),
     (kind, cause): (EventKind, &Cause),
+    annotation: Option<&Annotation>,
 ) -> Result<Told, StoreError> {
     let kept: Option<Notifications>;
     let notified = match state.settings_stamp == bucket.settings_stamp {
@@ -58,6 +71,11 @@ pub(super) fn tell(
         bytes: (is_object && is_there).then_some(record.bytes),
         etag: is_there.then_some(record.etag),
         restore: restore_facts(kind, record)?,
+        annotation: annotation.map(|it| AnnotationFacts {
+            name: it.name.clone(),
+            bytes: it.bytes,
+            etag: it.etag,
+        }),
     };
     let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
     let told = (!observers.is_empty()).then(|| TellObservers::new(observers, event));

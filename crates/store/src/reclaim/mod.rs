@@ -13,6 +13,7 @@
 //! ```
 //! A part list is taken apart in bounded steps, which queue its blobs in turn.
 
+mod annotations;
 mod discarded;
 mod grace;
 mod indexes;
@@ -69,6 +70,8 @@ pub struct ReclaimReport {
     pub waiting: u64,
     /// Number of syncs that had to come first.
     pub syncs: u64,
+    /// Number of annotations removed with their versions.
+    pub annotations: u64,
     /// Number of deleted indexes whose files and records were removed.
     pub indexes: u64,
     /// Number of vector records removed with them.
@@ -140,6 +143,7 @@ impl Store {
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
         self.reclaim_indexes(&mut report)?;
+        self.reclaim_annotations(&mut report)?;
         loop {
             let before = report;
             report.waiting = 0;

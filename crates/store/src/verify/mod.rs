@@ -1,5 +1,6 @@
 //! Verification: every record is compared with the bytes that it references.
 
+mod annotations;
 mod bodies;
 mod objects;
 mod report;
@@ -160,7 +161,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 28] = [
+pub(crate) const SPACES: [&[u8]; 32] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -176,6 +177,11 @@ pub(crate) const SPACES: [&[u8]; 28] = [
     space::ALL_HISTORY,
     space::ALL_NULL_VERSIONS,
     space::ALL_BODIES,
+    // Behind the versions, which tell what is lost.
+    space::ALL_ANNOTATION_SETS,
+    space::ALL_ANNOTATIONS,
+    space::ALL_PAYLOADS,
+    space::ALL_ANNOTATION_DELETIONS,
     space::ALL_RESTORES,
     space::ALL_UPLOADS,
     space::ALL_PARTS,

@@ -38,6 +38,9 @@ impl Verifier<'_> {
         if record.is_delete_marker {
             return Ok(());
         }
+        if let Some(set) = record.extensions.annotations()? {
+            self.verify_has_annotations(&set, location, &record)?;
+        }
         let key = match &location.key {
             Some(key) => {
                 let identity = identity(bucket, key, &record.stamp, &record.content);

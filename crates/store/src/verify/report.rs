@@ -2,6 +2,7 @@
 
 use crate::encryption::MissingKeys;
 use crate::error::StoreError;
+use crate::meta::annotation::{SetHead, SetId};
 use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
 
 /// The progress of [`Store::verify`](crate::Store::verify).
@@ -39,6 +40,10 @@ pub(crate) enum Remedy {
     Remove(Vec<u8>),
     /// Write the row of the null-version index again, for the version with this stamp.
     Index { row: Vec<u8>, stamp: [u8; 16] },
+    /// Write the head of this set of annotations again, with the number of its rows.
+    Annotations { set: SetId, head: SetHead },
+    /// Remove the record with this key, unless the set of annotations that it belongs to has a head by now.
+    Headless(Vec<u8>),
     /// Count the objects of this bucket again.
     Recount(BucketName, BucketId),
 }

@@ -10,6 +10,7 @@ use super::vectors::VectorVerifier;
 use super::{Damage, Remedy, VerifyReport};
 use crate::encryption::{Identity, MissingKeys};
 use crate::error::StoreError;
+use crate::meta::annotation::{SetHead, SetId};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::Event;
 use crate::meta::object::Extensions;
@@ -29,6 +30,10 @@ pub(super) enum Failure {
     Damaged(StoreError),
     /// The record is whole, but missing in the index of null versions.
     NotIndexed { row: Vec<u8>, stamp: [u8; 16] },
+    /// A set of annotations has no head, or one with another number or version.
+    Annotations { set: SetId, head: SetHead },
+    /// The row of an annotation belongs to no set, unless the head of the set is lost, which its version tells.
+    Headless(StoreError),
     /// The record may be whole: it has a newer format, or it or its page of the tree could not be
     /// read.
     Unknown(StoreError),
@@ -168,6 +173,9 @@ impl Verifier<'_> {
             let result = self.verify_null_version(bucket, key, value, &mut location);
             return self.note(result, place, value, location);
         }
+        if let Some(result) = self.verify_annotation_row(place, value, &mut location) {
+            return self.note(result, place, value, location);
+        }
         if let Some(stamp) = space::split_body(place) {
             let result = self.verify_has_version(place, value, &stamp, &mut location);
             return self.note(result, place, value, location);
@@ -282,6 +290,11 @@ impl Verifier<'_> {
                 let what = StoreError::corrupt("the version null is not in its index");
                 (what.to_string(), Remedy::Index { row, stamp })
             }
+            Err(Failure::Annotations { set, head }) => {
+                let what = StoreError::corrupt("the head of the annotations of a version");
+                (what.to_string(), Remedy::Annotations { set, head })
+            }
+            Err(Failure::Headless(error)) => (error.to_string(), Remedy::Headless(place.to_vec())),
             Err(Failure::Unknown(error)) => (error.to_string(), Remedy::None),
         };
         // Only what is still stored is damage: a concurrent write may have replaced record and

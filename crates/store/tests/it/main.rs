@@ -1,6 +1,7 @@
 //! The store as its callers see it.
 
 mod acl;
+mod annotations;
 mod append;
 mod backup;
 mod body_rows;

@@ -10,6 +10,7 @@ use liteio_kv::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::annotation::SetId;
 use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
 use super::remote::RemoteBody;
@@ -100,6 +101,10 @@ const REMOTE_OFFSET: u8 = 133;
 /// The [`EventHold`] of a version that has or had one. A program that does not know it would take
 /// the end of the retention for fixed, and delete what is held.
 const EVENT_HOLD: u8 = 134;
+
+/// The id of the set of [annotations](super::annotation) of a version that has some. A program that does not
+/// know it would leave the set behind when it removes the version.
+const ANNOTATIONS: u8 = 135;
 
 /// The rename by which an object got its key, so that a repetition is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,6 +223,16 @@ impl Extensions {
         self.with(CONTENT_TAG, tag)
     }
 
+    /// The set of annotations of the version, if it has some.
+    pub(crate) fn annotations(&self) -> Result<Option<SetId>, StoreError> {
+        self.get(ANNOTATIONS)
+    }
+
+    /// The same with another set of annotations.
+    pub(crate) fn with_annotations(self, set: Option<&SetId>) -> Self {
+        self.with(ANNOTATIONS, set)
+    }
+
     fn get<T: DeserializeOwned>(&self, number: u8) -> Result<Option<T>, StoreError> {
         let found = self.0.iter().find(|(other, _)| *other == number);
         found.map(|(_, bytes)| record::take_all(bytes, WHAT)).transpose()
@@ -245,7 +260,13 @@ impl Extensions {
             number < REQUIRED
                 || matches!(
                     number,
-                    LOCK | ENCRYPTION | ACL | CONTENT_TAG | REMOTE | REMOTE_OFFSET | EVENT_HOLD
+                    LOCK | ENCRYPTION
+                        | ACL
+                        | CONTENT_TAG
+                        | REMOTE
+                        | REMOTE_OFFSET
+                        | EVENT_HOLD
+                        | ANNOTATIONS
                 )
         };
         match self.0.iter().any(|(number, _)| !is_known(*number)) {
@@ -525,6 +546,16 @@ pub(crate) mod tests {
             assert!(decoded.0.iter().any(|(number, _)| *number == EVENT_HOLD));
             assert_eq!(decoded.with_lock(ObjectLock::default()), Extensions::default());
         }
+    }
+
+    #[test]
+    fn a_set_of_annotations_is_an_extension_that_older_programs_refuse() {
+        const { assert!(ANNOTATIONS >= REQUIRED) };
+        let extensions = Extensions::default().with_annotations(Some(&[7; 16]));
+        let encoded = ObjectRecord { extensions, ..sample() }.encode(PLACE);
+        let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes").extensions;
+        assert_eq!(decoded.annotations().expect("own bytes"), Some([7; 16]));
+        assert_eq!(decoded.with_annotations(None), Extensions::default());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    Bucket, Cause, DeleteTarget, Durability, ETag, LegalHold, ListBuckets, ListEntry, ListQuery,
-    ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError, UploadEntry, Usage,
-    VersionChange, VersionEntry, VersionId,
+    AnnotationQuery, Bucket, Cause, DeleteTarget, Durability, ETag, LegalHold, ListBuckets,
+    ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError,
+    UploadEntry, Usage, VersionChange, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -135,9 +135,36 @@ fn check_versions(store: &Store, bucket: &Bucket, key: &str, wanted: &[ModelVers
         let head = head_object(store, bucket, &object_key(key), version.as_ref());
         let head = head.map_err(|error| format!("one cannot be looked at: {error}"))?;
         same("its legal hold", &(head.lock.legal_hold == LegalHold::On), &object.is_held)?;
+        check_annotations(store, bucket, (key, version.as_ref()), object)?;
         let bytes = read(store, bucket, &object_key(key), version, Selection::Whole);
         if bytes.map_err(|error| format!("one cannot be read: {error}"))?[..] != object.bytes[..] {
             return Err("the bytes of one are not those that were written".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn check_annotations(
+    store: &Store,
+    bucket: &Bucket,
+    (key, version): (&str, Option<&VersionId>),
+    wanted: &ModelObject,
+) -> Check {
+    let key = object_key(key);
+    let query = AnnotationQuery { max: 1000, ..AnnotationQuery::default() };
+    let page = store.list_annotations(bucket, &key, version, &query);
+    let page = page.map_err(|error| format!("annotations cannot be listed: {error}"))?;
+    let listed: Vec<_> =
+        page.annotations.iter().map(|it| (it.name.as_str(), it.bytes, it.etag)).collect();
+    let expected = wanted.annotations.iter().map(|(name, payload)| {
+        (*name, payload.len() as u64, ETag::Md5(Md5::digest(payload).into()))
+    });
+    same("the annotations", &listed, &expected.collect())?;
+    for (name, payload) in &wanted.annotations {
+        let found = store.get_annotation(bucket, &key, version, name);
+        let found = found.map_err(|error| format!("annotation {name} cannot be read: {error}"))?;
+        if found.payload[..] != payload[..] {
+            return Err(format!("annotation {name} is not what was written"));
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use liteio_store::{ETag, SeededRandom, StoreError, UploadId, Versioning};
 use md5::{Digest as _, Md5};
 
 use super::disk::PART_BYTES_MIN;
-use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step};
+use super::workload::{BUCKETS, KEYS, LOCKABLE, NAMES, Place, Step};
 
 /// The moment of a step.
 #[derive(Clone, Debug)]
@@ -148,6 +148,8 @@ pub(super) struct ModelObject {
     /// The upload that made it.
     pub(super) made_by: Option<u32>,
     pub(super) is_encrypted: bool,
+    /// By their names.
+    pub(super) annotations: BTreeMap<&'static str, Arc<[u8]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -245,6 +247,7 @@ impl Model {
                         is_held: false,
                         made_by: None,
                         is_encrypted: turn.is_encrypted(),
+                        annotations: BTreeMap::new(),
                     },
                 )
             }
@@ -272,6 +275,7 @@ impl Model {
                     is_held: false,
                     made_by: None,
                     is_encrypted: false,
+                    annotations: BTreeMap::new(),
                 };
                 // Events are not told.
                 found.put(KEYS[key], object);
@@ -333,6 +337,30 @@ impl Model {
                         Done(next)
                     }
                 }
+            }
+            Step::Annotate { place: (bucket, key), name, bytes } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
+                    return Refused("NoSuchBucket");
+                };
+                let Some(object) = found.objects.get_mut(KEYS[key]) else {
+                    return Refused("NoSuchKey");
+                };
+                let (name, is_there) = (NAMES[name], object.annotations.contains_key(NAMES[name]));
+                if is_there && object.is_held {
+                    return Refused("ObjectLocked");
+                }
+                let event = match bytes {
+                    0 => {
+                        object.annotations.remove(name);
+                        is_there.then_some("ObjectAnnotation:Delete")
+                    }
+                    bytes => {
+                        object.annotations.insert(name, turn.body(bytes));
+                        Some("ObjectAnnotation:Put")
+                    }
+                };
+                next.tell(bucket, KEYS[key], event);
+                Done(next)
             }
             Step::Copy { from, to, is_relabelled } => {
                 if [from, to].iter().any(|place| !self.buckets.contains_key(BUCKETS[place.0])) {
@@ -543,6 +571,7 @@ impl Model {
             is_held: false,
             made_by: Some(slot),
             is_encrypted: upload.is_encrypted,
+            annotations: BTreeMap::new(),
         };
         bucket.put(&upload.key, object);
         if bucket.is_told {

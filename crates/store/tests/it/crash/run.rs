@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    Bucket, ByteRange, Cause, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions,
-    DeleteTarget, Encryption, ImportedContent, ImportedObject, ImportedVersion, ManualClock,
-    NewBucket, NotificationRule, Notifications, ObjectId, ObjectLock, ObjectMetadata, PartNumber,
-    PutOptions, RenameOptions, Store, StoreError, StoreHealth, UploadId, UploadOptions,
-    VersionChange, Versioning,
+    Annotate, AnnotationChange, AnnotationName, Bucket, ByteRange, Cause, CompleteOptions,
+    CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, Encryption, ImportedContent,
+    ImportedObject, ImportedVersion, ManualClock, NewAnnotation, NewBucket, NotificationRule,
+    Notifications, ObjectId, ObjectLock, ObjectMetadata, PartNumber, PutOptions, ReadConditions,
+    RenameOptions, Store, StoreError, StoreHealth, UploadId, UploadOptions, VersionChange,
+    Versioning,
 };
+use md5::{Digest as _, Md5};
 
 use super::compare::{check, versions};
 use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
-use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step, TARGET};
+use super::workload::{BUCKETS, KEYS, LOCKABLE, NAMES, Place, Step, TARGET};
 use super::{Check, Machine};
 
 /// The failure of a step.
@@ -326,6 +329,24 @@ fn perform(
             let target = object_id(store, place)?;
             let change = VersionChange::LegalHold(is_held);
             store.change_object(&target.bucket, target.key, None, change, Cause::Unknown).wait()?;
+        }
+        Step::Annotate { place, name, bytes } => {
+            let target = object_id(store, place)?;
+            let name = AnnotationName::new(NAMES[name]).expect("a name");
+            let change = match bytes {
+                0 => AnnotationChange::Delete(name),
+                bytes => {
+                    let payload = Bytes::copy_from_slice(&turn.body(bytes));
+                    let md5 = Md5::digest(&payload).into();
+                    AnnotationChange::Put(NewAnnotation { name, payload, md5, checksum: None })
+                }
+            };
+            let conditions = ReadConditions::default();
+            let annotate = Annotate { change, conditions, bypasses_governance: false };
+            let change = VersionChange::Annotate(Box::new(annotate));
+            store
+                .annotate_object(&target.bucket, target.key, None, change, Cause::Unknown)
+                .wait()?;
         }
         Step::Copy { from, to, is_relabelled } => {
             let target = object_id(store, to)?;

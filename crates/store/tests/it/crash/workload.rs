@@ -8,6 +8,8 @@ use super::model::{Expected, Model, Turn};
 pub(super) const BUCKETS: [&str; 2] = ["first-bucket", "second-bucket"];
 /// The bucket whose versions may be locked.
 pub(super) const LOCKABLE: &str = BUCKETS[1];
+/// Names of annotations.
+pub(super) const NAMES: [&str; 2] = ["a", "a.b"];
 /// Among them one that is a prefix of another, and one that must be escaped in keys of records.
 pub(super) const KEYS: [&str; 4] = ["a", "a/b", "a/b\0c", "z"];
 
@@ -57,6 +59,12 @@ pub(super) enum Step {
     Hold {
         place: Place,
         is_held: bool,
+    },
+    /// An annotation of the current version, by the number of its name; without bytes none.
+    Annotate {
+        place: Place,
+        name: usize,
+        bytes: usize,
     },
     Copy {
         from: Place,
@@ -152,7 +160,11 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
     let open: Vec<u32> = open.map(|(slot, _)| *slot).collect();
     let slot = || pick(random, &open).unwrap_or_else(|| random.below(u64::from(next_slot)) as u32);
     let number = || 1 + random.below(3) as u16;
-    match random.below(138) {
+    match random.below(152) {
+        138.. => {
+            let bytes = if random.below(4) == 0 { 0 } else { body_bytes(random).max(1) };
+            Step::Annotate { place: somewhere(), name: random.below(2) as usize, bytes }
+        }
         100..104 => {
             let bucket = usize::from(random.below(3) == 0);
             Step::SetVersioning { bucket, is_enabled: random.below(4) > 0 }
