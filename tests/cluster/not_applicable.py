@@ -6,6 +6,7 @@ STREAMS = "servers of a cluster refuse streams of events"
 
 # By the name of the module: all of its tests, or those that are listed.
 LEFT_OUT = {
+    "test_annotations": {"test_annotations_their_changes_and_deletions_are_replicated": OWN},
     "test_aws_answers": {
         "test_a_region_that_does_not_exist": OWN,
         "test_new_buckets_of_the_profiles_are_as_on_aws": OWN,

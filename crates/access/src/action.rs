@@ -45,6 +45,7 @@ actions! {
         DeleteObjectAnnotation
         DeleteObjectTagging
         DeleteObjectVersion
+        DeleteObjectVersionAnnotation
         DeleteObjectVersionTagging
         GetAccelerateConfiguration
         GetAnalyticsConfiguration
@@ -79,6 +80,7 @@ actions! {
         GetObjectTorrent
         GetObjectVersion
         GetObjectVersionAcl
+        GetObjectVersionAnnotation
         GetObjectVersionAttributes
         GetObjectVersionTagging
         GetObjectVersionTorrent
@@ -92,6 +94,7 @@ actions! {
         ListenNotification
         ListMultipartUploadParts
         ListObjectAnnotations
+        ListObjectVersionAnnotations
         PutAccelerateConfiguration
         PutAnalyticsConfiguration
         PutBucketAbac
@@ -119,11 +122,13 @@ actions! {
         PutObjectRetention
         PutObjectTagging
         PutObjectVersionAcl
+        PutObjectVersionAnnotation
         PutObjectVersionTagging
         PutReplicationConfiguration
         RenameObject
         ReplicateDelete
         ReplicateObject
+        ReplicateObjectAnnotation
         ReplicateTags
         RestoreObject
         UpdateBucketMetadataAnnotationTableConfiguration
@@ -222,13 +227,17 @@ impl Action {
     pub fn on_version(self) -> Action {
         match self {
             Action::DeleteObject => Action::DeleteObjectVersion,
+            Action::DeleteObjectAnnotation => Action::DeleteObjectVersionAnnotation,
             Action::DeleteObjectTagging => Action::DeleteObjectVersionTagging,
             Action::GetObject => Action::GetObjectVersion,
             Action::GetObjectAcl => Action::GetObjectVersionAcl,
+            Action::GetObjectAnnotation => Action::GetObjectVersionAnnotation,
             Action::GetObjectAttributes => Action::GetObjectVersionAttributes,
             Action::GetObjectTagging => Action::GetObjectVersionTagging,
             Action::GetObjectTorrent => Action::GetObjectVersionTorrent,
+            Action::ListObjectAnnotations => Action::ListObjectVersionAnnotations,
             Action::PutObjectAcl => Action::PutObjectVersionAcl,
+            Action::PutObjectAnnotation => Action::PutObjectVersionAnnotation,
             Action::PutObjectTagging => Action::PutObjectVersionTagging,
             other => other,
         }
@@ -238,21 +247,29 @@ impl Action {
     pub(super) fn is_of_existing_object(self) -> bool {
         matches!(
             self,
-            Action::DeleteObjectTagging
+            Action::DeleteObjectAnnotation
+                | Action::DeleteObjectTagging
+                | Action::DeleteObjectVersionAnnotation
                 | Action::DeleteObjectVersionTagging
                 | Action::GetObject
                 | Action::GetObjectAcl
+                | Action::GetObjectAnnotation
                 | Action::GetObjectAttributes
                 | Action::GetObjectTagging
                 | Action::GetObjectTorrent
                 | Action::GetObjectVersion
                 | Action::GetObjectVersionAcl
+                | Action::GetObjectVersionAnnotation
                 | Action::GetObjectVersionAttributes
                 | Action::GetObjectVersionTagging
                 | Action::GetObjectVersionTorrent
+                | Action::ListObjectAnnotations
+                | Action::ListObjectVersionAnnotations
                 | Action::PutObjectAcl
+                | Action::PutObjectAnnotation
                 | Action::PutObjectTagging
                 | Action::PutObjectVersionAcl
+                | Action::PutObjectVersionAnnotation
                 | Action::PutObjectVersionTagging
                 | Action::RestoreObject
         )

@@ -276,7 +276,10 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
             also(locks, Action::PutBucketVersioning);
             also(has("x-amz-object-ownership"), Action::PutBucketOwnershipControls);
         }
-        "DeleteObject" | "PutObjectRetention" => {
+        "DeleteObject"
+        | "DeleteObjectAnnotation"
+        | "PutObjectAnnotation"
+        | "PutObjectRetention" => {
             also(bypasses_governance(sent), Action::BypassGovernanceRetention);
         }
         "GetObjectAttributes" => {
@@ -289,7 +292,7 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
     actions
 }
 
-fn bypasses_governance(sent: Sent<'_>) -> bool {
+pub(super) fn bypasses_governance(sent: Sent<'_>) -> bool {
     let asked = sent.header("x-amz-bypass-governance-retention");
     asked.is_some_and(|it| it.eq_ignore_ascii_case("true"))
 }
@@ -333,6 +336,30 @@ pub(super) async fn copy_source(
         access_log::copy_source(app, sent, source, key, version);
     }
     granted.map_err(|refusal| refused(sent, refusal))
+}
+
+/// Authorizes copying the annotations of the source of a copy to its target.
+pub(super) async fn copied_annotations(
+    app: &App,
+    (target, target_key): (&Granted, &str),
+    sent: Sent<'_>,
+    source: &Granted,
+    (key, version): (&str, Option<&str>),
+) -> S3Result<()> {
+    let read = match version {
+        None => Action::GetObjectAnnotation,
+        Some(_) => Action::GetObjectVersionAnnotation,
+    };
+    of_object(app, source, sent, &[read], key, version).await?;
+    let write = [Action::PutObjectAnnotation];
+    let context = OtherObject { sent, version: None };
+    let question = Question {
+        key: Some(target_key),
+        writes: true,
+        ..Question::about_bucket(&write, &context)
+    };
+    let allowed = app.look(|store| target.allows(store, &question)).await;
+    allowed.map_err(|refusal| refused(sent, refusal))
 }
 
 /// Authorizes an action on another bucket for the sender of the request that `granted` belongs to.

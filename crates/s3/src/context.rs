@@ -130,10 +130,10 @@ impl<'a> Sent<'a> {
         self.extensions.get::<Arc<Origin>>().map(|origin| &**origin)
     }
 
-    /// True for operations that use the headers of writes. A rename is a PUT, but ignores them.
+    /// True for operations that use the headers of writes. A rename and an annotation are PUTs, but ignore them.
     fn is_write(&self) -> bool {
         matches!(*self.method, Method::PUT | Method::POST)
-            && self.operation() != Some("RenameObject")
+            && !matches!(self.operation(), Some("RenameObject" | "PutObjectAnnotation"))
     }
 
     /// True if the tags in the header become the new object's. A copy takes the source's tags
@@ -178,6 +178,23 @@ impl<'a> Sent<'a> {
             (None, Some(tags)) => tagging::parse_header(tags).unwrap_or_default(),
             (None, None) => Tags::new(),
         }
+    }
+
+    /// `s3:x-amz-object-annotation-directive`, of copies only. The default is the value that a copy without one has.
+    fn annotation_directive(&self) -> Value<'a> {
+        match self.operation() {
+            Some("CopyObject") => {
+                Value::text(self.header("x-amz-object-annotation-directive").unwrap_or("COPY"))
+            }
+            _ => Value::None,
+        }
+    }
+
+    /// `s3:x-amz-object-if-match`, of changes of annotations only.
+    fn object_if_match(&self) -> Value<'a> {
+        let is_change =
+            matches!(self.operation(), Some("PutObjectAnnotation" | "DeleteObjectAnnotation"));
+        Value::of(self.header("x-amz-object-if-match").filter(|_| is_change))
     }
 
     fn lock(&self, header: &str, of_document: fn(&SentLock) -> &Option<String>) -> Value<'a> {
@@ -257,6 +274,10 @@ impl Context for Sent<'_> {
             Key::S3Prefix => self.of_list("prefix"),
             Key::S3Delimiter => self.of_list("delimiter"),
             Key::S3MaxKeys => self.of_list("max-keys"),
+            Key::S3AnnotationPrefix => self.of_list("annotation-prefix"),
+            Key::S3MaxAnnotationResults => self.of_list("max-annotation-results"),
+            Key::S3ObjectAnnotationDirective => self.annotation_directive(),
+            Key::S3ObjectIfMatch => self.object_if_match(),
             Key::S3VersionId => Value::of(self.parameter("versionId")),
             Key::S3AuthType => Value::of(self.signed_as().map(SignedAs::auth_type)),
             Key::S3SignatureVersion => Value::of(self.signed_as().map(SignedAs::version)),

@@ -12,9 +12,9 @@ use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
     bucket_ownership, bucket_policy, bucket_public_access, bucket_replication, bucket_settings,
-    bucket_versioning, bucket_website, directory_bucket, multipart, object_attributes, object_copy,
-    object_delete, object_list, object_lock, object_rename, object_restore, object_tagging, part,
-    replication_status,
+    bucket_versioning, bucket_website, directory_bucket, multipart, object_annotation,
+    object_attributes, object_copy, object_delete, object_list, object_lock, object_rename,
+    object_restore, object_tagging, part, replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -164,7 +164,8 @@ operations! {
     DeleteObject [s3:DeleteObject] DELETE key {} {"versionId"}:
         delete_object(DeleteObjectInput) -> DeleteObjectOutput = object_delete::delete_object;
     DeleteObjectAnnotation [s3:DeleteObjectAnnotation] DELETE key
-        {"annotation"} {"annotationName" "versionId"};
+        {"annotation"} {"annotationName" "versionId"}
+        => object_annotation::delete_object_annotation;
     DeleteObjectTagging [s3:DeleteObjectTagging] DELETE key {"tagging"} {"versionId"}:
         delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput = object_tagging::delete_object_tagging;
     DeleteObjects [s3:DeleteObject] POST keys {"delete"}:
@@ -245,7 +246,8 @@ operations! {
         get_object_acl(GetObjectAclInput)
             -> GetObjectAclOutput = acl::get_object_acl;
     GetObjectAnnotation [s3:GetObjectAnnotation] GET key
-        {"annotation" "annotationName"} {"versionId"};
+        {"annotation" "annotationName"} {"versionId"}
+        => object_annotation::get_object_annotation;
     GetObjectAttributes [s3:GetObjectAttributes] GET key
         {"attributes"} {"versionId" "max-parts" "part-number-marker"}:
         get_object_attributes(GetObjectAttributesInput)
@@ -293,7 +295,8 @@ operations! {
         list_multipart_uploads(ListMultipartUploadsInput)
             -> ListMultipartUploadsOutput = multipart::list_multipart_uploads;
     ListObjectAnnotations [s3:ListObjectAnnotations] GET key
-        {"annotation"} {"annotation-prefix" "continuation-token" "max-annotation-results" "versionId"};
+        {"annotation"} {"annotation-prefix" "continuation-token" "max-annotation-results" "versionId"}
+        => object_annotation::list_object_annotations;
     ListObjectVersions [s3:ListBucketVersions] GET bucket
         {"versions"} {"delimiter" "encoding-type" "key-marker" "max-keys" "prefix" "version-id-marker"}:
         list_object_versions(ListObjectVersionsInput)
@@ -365,7 +368,8 @@ operations! {
     PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"}:
         put_object_acl(PutObjectAclInput) -> PutObjectAclOutput = acl::put_object_acl;
     PutObjectAnnotation [s3:PutObjectAnnotation] PUT key
-        {"annotation"} {"annotationName" "versionId"};
+        {"annotation"} {"annotationName" "versionId"}
+        => object_annotation::put_object_annotation;
     PutObjectLegalHold [s3:PutObjectLegalHold] PUT key {"legal-hold"} {"versionId"}:
         put_object_legal_hold(PutObjectLegalHoldInput) -> PutObjectLegalHoldOutput = object_lock::put_object_legal_hold;
     PutObjectLockConfiguration [s3:PutBucketObjectLockConfiguration] PUT bucket {"object-lock"}:

@@ -186,7 +186,7 @@ pub fn holds_body(head: &Parts, names_key: bool) -> bool {
 }
 
 /// Subresources of a key that a PUT replaces, instead of the object.
-const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
+const KEY_DOCUMENTS: [&str; 5] = ["acl", "annotation", "legal-hold", "retention", "tagging"];
 
 /// The way a document is written, of several that mean the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Rules for request documents: the required digest, the most bytes and the known elements.
 
+use liteio_store::limits::ANNOTATION_BYTES_MAX;
+
 use super::limits::{CORS_DOCUMENT_BYTES_MAX, WEBSITE_DOCUMENT_BYTES_MAX, XML_BODY_BYTES_MAX};
 
 /// The rules for the document of one operation.
@@ -58,6 +60,7 @@ const fn opaque(operation: &'static str) -> Rules {
 
 const RULES: &[Rules] = &[
     opaque("PutBucketPolicy"),
+    Rules { bytes_max: ANNOTATION_BYTES_MAX, ..opaque("PutObjectAnnotation") },
     rules("PutBucketAcl", ACCESS_CONTROL_POLICY),
     rules("PutObjectAcl", ACCESS_CONTROL_POLICY),
     rules(

@@ -164,6 +164,16 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             InvalidArgument,
             "Retrieval option is not supported by this storage class"
         ),
+        StoreError::NoSuchAnnotation => custom(
+            "NoSuchAnnotation",
+            StatusCode::NOT_FOUND,
+            "The specified annotation does not exist on this object.",
+        ),
+        StoreError::TooManyAnnotations => custom(
+            "AnnotationLimitExceeded",
+            StatusCode::BAD_REQUEST,
+            "The request would exceed the maximum number of annotations allowed per object.",
+        ),
         StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
         StoreError::PreconditionFailed { condition } => precondition_failed(condition),
         StoreError::ConditionalRequestConflict => s3_error!(

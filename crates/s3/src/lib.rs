@@ -18,7 +18,7 @@
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
 //! | `convert`, `headers`, `dates`, `answer`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
-//! | `object_get`, `object_put`, `put_request`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
+//! | `object_get`, `object_put`, `put_request`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_annotation`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
 //! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
 //! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
@@ -100,6 +100,7 @@ mod metadata;
 #[cfg(test)]
 mod model_tests;
 mod multipart;
+mod object_annotation;
 mod object_attributes;
 mod object_copy;
 mod object_delete;

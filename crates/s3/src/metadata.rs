@@ -38,7 +38,8 @@ const STORAGE_CLASSES: [&str; 13] = [
 
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class");
-const REPLICATION_STATUS: HeaderName = HeaderName::from_static("x-amz-replication-status");
+pub(super) const REPLICATION_STATUS: HeaderName =
+    HeaderName::from_static("x-amz-replication-status");
 const TAGGING: HeaderName = HeaderName::from_static("x-amz-tagging");
 const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");

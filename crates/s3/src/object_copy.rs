@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    ArchiveAccess, Bucket, CopyOptions, CopyOutcome, EncryptionScheme, ObjectId, ObjectKey,
-    ReadConditions, StoreError, VersionId,
+    AnnotationDirective, ArchiveAccess, Bucket, CopyOptions, CopyOutcome, EncryptionScheme,
+    ObjectId, ObjectKey, ReadConditions, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -53,20 +53,22 @@ pub(super) async fn copy_object(
             return Err(s3_error!(details, InvalidArgument, "Unknown tagging directive."));
         }
     };
+    let directive = match header(&headers, "x-amz-object-annotation-directive") {
+        None | Some("COPY") => AnnotationDirective::Copy,
+        Some("EXCLUDE") => AnnotationDirective::Exclude,
+        Some(other) => {
+            let details = Details::argument("x-amz-object-annotation-directive", other);
+            return Err(s3_error!(details, InvalidArgument, "Unknown annotation directive."));
+        }
+    };
     let key = object_key(input.key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let source_key = encryption::copy_source_key(app, &headers, &extensions)?;
     let mut source_conditions = condition::of_copy_source(&extensions);
-    let copies_tags = tags.is_none();
-    let source = source(
-        app,
-        &granted,
-        sent,
-        input.copy_source,
-        &mut source_conditions,
-        copies_tags.then_some(&key),
-    )
-    .await?;
+    let copied = Copied { tags: tags.is_none(), annotations: directive, to: &key };
+    let (source, directive) =
+        source_with(app, &granted, sent, input.copy_source, &mut source_conditions, Some(copied))
+            .await?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     // As on AWS, a default encryption of the bucket may change the encryption of the object.
@@ -98,6 +100,7 @@ pub(super) async fn copy_object(
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,
+        annotations: directive,
         source_archive: ArchiveAccess::Restored,
         cause: event_cause::of_request(&granted, &extensions),
     };
@@ -136,20 +139,38 @@ async fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: 
     })
 }
 
-/// Authorizes and resolves the source of a copy.
-///
-/// Time of check to time of use: if the decision depended on the object (its owner, ACL or tags),
-/// `conditions` get its ETag, so that an object that replaced it in the meantime is not copied.
-/// With `tags_to`, the target key, the sender must also be allowed to read and write the source's
-/// tags, if it has any.
+/// The parts of a source that a copy has besides the bytes, and its key.
+pub(super) struct Copied<'a> {
+    tags: bool,
+    annotations: AnnotationDirective,
+    to: &'a ObjectKey,
+}
+
+/// [`source_with`] of a copy of bytes.
 pub(super) async fn source(
     app: &App,
     target: &Granted,
     sent: Sent<'_>,
     source: CopySource,
     conditions: &mut ReadConditions,
-    tags_to: Option<&ObjectKey>,
 ) -> S3Result<ObjectId> {
+    Ok(source_with(app, target, sent, source, conditions, None).await?.0)
+}
+
+/// Authorizes and resolves the source of a copy.
+///
+/// Time of check to time of use: if the decision depended on the object (its owner, ACL or tags),
+/// `conditions` get its ETag, so that an object that replaced it in the meantime is not copied.
+/// The sender must also be allowed to read and write the source's tags and annotations, if they are `copied` and it
+/// has any. Annotations that it gets later are not copied.
+async fn source_with(
+    app: &App,
+    target: &Granted,
+    sent: Sent<'_>,
+    source: CopySource,
+    conditions: &mut ReadConditions,
+    copied: Option<Copied<'_>>,
+) -> S3Result<(ObjectId, AnnotationDirective)> {
     let CopySource::Bucket { bucket, key, version_id: version } = source else {
         return Err(s3_error!(
             NotImplemented,
@@ -172,11 +193,18 @@ pub(super) async fn source(
     conditions.authorized = granted.seen_etag();
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     let version_id = version_id(version.map(str::to_owned))?;
-    if let Some(target_key) = tags_to {
+    let mut directive = AnnotationDirective::Exclude;
+    if let Some(Copied { tags: copies_tags, annotations, to: target_key }) = copied {
         let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref())).await;
         // A missing source is reported by the copy itself.
+        let has_annotations = found.as_ref().is_ok_and(|found| found.has_annotations);
+        if has_annotations && annotations == AnnotationDirective::Copy {
+            let (to, from) = ((target, target_key.as_str()), (key.as_str(), version));
+            access::copied_annotations(app, to, sent, &granted, from).await?;
+            directive = AnnotationDirective::Copy;
+        }
         let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
-        if !tags.is_empty() {
+        if copies_tags && !tags.is_empty() {
             let read = match version {
                 None => Action::GetObjectTagging,
                 Some(_) => Action::GetObjectVersionTagging,
@@ -188,7 +216,7 @@ pub(super) async fn source(
             access::of_copied_tags(app, target, sent, &write, key, &tags).await?;
         }
     }
-    Ok(ObjectId { bucket, key, version: version_id })
+    Ok((ObjectId { bucket, key, version: version_id }, directive))
 }
 
 /// Maps an error of a copy. The source is not the resource of the request, so 304 and 405 do not

@@ -98,7 +98,7 @@ pub(super) async fn upload_part_copy(
     let range = options.range;
     let conditions = &mut options.conditions;
     let source = input.copy_source;
-    let source = object_copy::source(app, &granted, sent, source, conditions, None).await?;
+    let source = object_copy::source(app, &granted, sent, source, conditions).await?;
     // A blocking thread: the source is read once, for the part's MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()

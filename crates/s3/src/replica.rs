@@ -26,6 +26,9 @@ const TAGS_CHANGED: &str = "x-minio-source-replication-tagging-timestamp";
 const RETENTION_CHANGED: &str = "x-minio-source-replication-retention-timestamp";
 const HOLD_CHANGED: &str = "x-minio-source-replication-legalhold-timestamp";
 
+/// The time of a change of an annotation. Ours: MinIO has none.
+const ANNOTATED: &str = "x-liteio-source-annotation-timestamp";
+
 /// The headers that are known.
 const KNOWN: [&str; 8] =
     [REQUEST, VERSION, MODIFIED, ETAG, MARKER, TAGS_CHANGED, RETENTION_CHANGED, HOLD_CHANGED];
@@ -50,6 +53,7 @@ pub(super) fn action(operation: &str) -> Option<Action> {
         }
         "PutObjectRetention" | "PutObjectLegalHold" => Some(Action::ReplicateObject),
         "PutObjectTagging" | "DeleteObjectTagging" => Some(Action::ReplicateTags),
+        "PutObjectAnnotation" | "DeleteObjectAnnotation" => Some(Action::ReplicateObjectAnnotation),
         "DeleteObject" => Some(Action::ReplicateDelete),
         _ => None,
     }
@@ -111,6 +115,7 @@ pub(super) fn changed(headers: &HeaderMap, change: VersionChange) -> S3Result<Ve
     let name = match &change {
         VersionChange::Tags(_) | VersionChange::NoTags => TAGS_CHANGED,
         VersionChange::Retention { .. } | VersionChange::EventHold { .. } => RETENTION_CHANGED,
+        VersionChange::Annotate(_) => ANNOTATED,
         _ => HOLD_CHANGED,
     };
     let at_ms = time(headers, name)?.ok_or_else(|| invalid(name, ""))?;

@@ -79,7 +79,9 @@ fn meaning(name: &str) -> Option<Meaning> {
         | "x-amz-max-parts"
         | "x-amz-metadata-directive"
         | "x-amz-mp-object-size"
+        | "x-amz-object-annotation-directive"
         | "x-amz-object-attributes"
+        | "x-amz-object-if-match"
         | "x-amz-object-ownership"
         | "x-amz-optional-object-attributes"
         | "x-amz-part-number-marker"
@@ -96,7 +98,6 @@ fn meaning(name: &str) -> Option<Meaning> {
             Harmless("no policy locks the root user out of its own bucket's policy")
         }
         "x-amz-mfa" => Harmless("MFA delete cannot be enabled, so no request needs a device"),
-        "x-amz-object-annotation-directive" => Harmless("objects have no annotations to copy"),
         "x-amz-request-payer" => Harmless("nobody pays"),
         "x-amz-skip-destination-validation" => {
             Harmless("destinations are validated all the same, and a wrong one is an error")

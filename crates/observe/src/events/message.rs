@@ -117,6 +117,17 @@ struct Entity<'a> {
     rule: &'a str,
     bucket: Bucket<'a>,
     object: Object<'a>,
+    /// AWS's member for a change of an annotation.
+    #[serde(rename = "objectAnnotation", skip_serializing_if = "Option::is_none")]
+    annotation: Option<[Annotation<'a>; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotation<'a> {
+    name: &'a str,
+    size: u64,
+    e_tag: String,
 }
 
 #[derive(Serialize)]
@@ -175,6 +186,13 @@ impl<'a> Document<'a> {
                     version_id: event.version.as_deref(),
                     sequencer,
                 },
+                annotation: event.annotation.as_ref().map(|annotation| {
+                    [Annotation {
+                        name: &annotation.name,
+                        size: annotation.bytes,
+                        e_tag: annotation.etag.to_string(),
+                    }]
+                }),
             },
             glacier_event_data: event.restore.as_ref().map(|restore| ArchiveData {
                 restore_event_data: RestoreData {
@@ -206,7 +224,9 @@ fn version(kind: EventKind) -> &'static str {
         | EventKind::TaggingPut
         | EventKind::TaggingDelete
         | EventKind::AclPut
-        | EventKind::RetentionPut => "2.3",
+        | EventKind::RetentionPut
+        | EventKind::AnnotationPut
+        | EventKind::AnnotationDelete => "2.3",
         _ => "2.1",
     }
 }
@@ -242,6 +262,7 @@ mod tests {
             bytes: Some(7),
             etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
             restore: None,
+            annotation: None,
         }
     }
 

@@ -208,9 +208,7 @@ fn on_version(action: &str) -> String {
         | "s3:PutObjectRetention"
         | "s3:PutObjectLegalHold"
         | "s3:RestoreObject" => action.to_owned(),
-        action if action.contains("Annotation") || action.contains("Encryption") => {
-            action.to_owned()
-        }
+        action if action.contains("Encryption") => action.to_owned(),
         action => action.replacen("Object", "ObjectVersion", 1),
     }
 }

@@ -470,8 +470,8 @@ async fn a_parameter_that_an_operation_does_not_know_destroys_nothing() {
     let not_there = [
         ("PUT", "/mine/key?encryption", 501, "NotImplemented"),
         ("PUT", "/mine/key?renameObject", 400, "InvalidArgument"),
-        ("PUT", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
-        ("DELETE", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
+        ("PUT", "/mine/key?annotation&annotationName=aws", 400, "InvalidAnnotationName"),
+        ("DELETE", "/mine/key?annotation", 400, "InvalidAnnotationName"),
         ("DELETE", "/mine?abac", 405, "MethodNotAllowed"),
         ("DELETE", "/mine?metadataAnnotationTable", 405, "MethodNotAllowed"),
         ("DELETE", "/mine/key?acl", 405, "MethodNotAllowed"),
