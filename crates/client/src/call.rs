@@ -77,6 +77,12 @@ impl BucketAnswer {
     pub fn text(&self, name: &str) -> Option<String> {
         crate::s3::text_in_document(&self.body, name)
     }
+
+    /// Two texts of each element in the list `list` of the document in the body, by their names.
+    #[must_use]
+    pub fn pairs(&self, list: &str, names: [&str; 2]) -> Vec<(String, String)> {
+        crate::s3::pairs_in_document(&self.body, list, names)
+    }
 }
 
 impl BucketClient {

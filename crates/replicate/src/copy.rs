@@ -41,7 +41,7 @@ pub(crate) enum Outcome {
 }
 
 /// A reason why a row is not done.
-enum NotDone {
+pub(crate) enum NotDone {
     Call(CallError),
     Store(StoreError),
     Refused(String),
@@ -68,11 +68,11 @@ pub(crate) struct Copy<'a> {
 }
 
 /// A version with what is sent of it everywhere.
-struct Sent<'a> {
-    kind: RemoteKind,
-    key: ObjectKey,
-    version: &'a ReplicatedVersion,
-    object: &'a ObjectVersion,
+pub(crate) struct Sent<'a> {
+    pub(crate) kind: RemoteKind,
+    pub(crate) key: ObjectKey,
+    pub(crate) version: &'a ReplicatedVersion,
+    pub(crate) object: &'a ObjectVersion,
     storage_class: Option<String>,
 }
 
@@ -176,6 +176,7 @@ impl Copy<'_> {
             name = if kind == RemoteKind::S3 { made } else { None };
         }
         self.change(&sent, name.as_deref()).await?;
+        self.bring_annotations(&sent).await?;
         Ok(Outcome::Done { version: name, bytes })
     }
 
@@ -452,6 +453,6 @@ fn is_there(error: &CallError) -> bool {
 }
 
 /// `true` if the target has no such version or object.
-fn is_missing(error: &CallError) -> bool {
+pub(crate) fn is_missing(error: &CallError) -> bool {
     matches!(&*error.code, "NoSuchKey" | "NoSuchVersion")
 }

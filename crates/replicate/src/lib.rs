@@ -11,12 +11,14 @@
 //! | `limits` | bounds of the work for a target |
 //! | `remote` | a target: its client, the kind of its service, names of versions and headers there |
 //! | `body` | bodies of versions, streamed from the store |
+//! | `annotations` | annotations of copies at another LiteIO |
 //! | `copy` | the work on one row: versions in one piece and in parts, markers, deletions, tags and locks |
 //! | `worker` | the task of one target: order, repetitions, waits |
 //! | `resync` | the task that queues versions that are there already |
 //!
 //! The crate must not know requests to this server or where targets are configured.
 
+mod annotations;
 mod body;
 mod copy;
 mod limits;

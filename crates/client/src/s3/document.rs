@@ -104,6 +104,18 @@ pub(crate) fn text_in_document(bytes: &[u8], name: &str) -> Option<String> {
     Element::parse(bytes).ok()?.text(name).map(ToOwned::to_owned)
 }
 
+/// Two texts of each element in the list `list` of a document, by their names.
+pub(crate) fn pairs_in_document(
+    bytes: &[u8],
+    list: &str,
+    names: [&str; 2],
+) -> Vec<(String, String)> {
+    let Ok(root) = Element::parse(bytes) else { return Vec::new() };
+    let items = root.child(list).map(Element::children).unwrap_or_default();
+    let text = |item: &Element, name| item.text(name).unwrap_or_default().to_owned();
+    items.iter().map(|item| (text(item, names[0]), text(item, names[1]))).collect()
+}
+
 /// `true` for the document of an error.
 pub(crate) fn is_error_document(bytes: &[u8]) -> bool {
     !bytes.is_empty() && Element::parse(bytes).is_ok_and(|root| root.name == "Error")

@@ -23,7 +23,7 @@ pub(crate) use bucket::Bucket;
 pub use checksum::md5_base64;
 pub(crate) use connect::{Http, connect};
 pub use document::escaped;
-pub(crate) use document::{is_error_document, text_in_document};
+pub(crate) use document::{is_error_document, pairs_in_document, text_in_document};
 pub(crate) use download::Download;
 pub(crate) use encode::decoded;
 pub use encode::tags_header;

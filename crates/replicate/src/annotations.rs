@@ -1,0 +1,97 @@
+//! Annotations of a copy at another LiteIO.
+//!
+//! Each annotation has a time of its own, by which both servers keep the later change. Of a version that is replicated a
+//! deleted annotation leaves a tombstone, so that a list tells what is to be deleted there. Other services get no
+//! annotations: one that does not know the parameter would take the annotation for the object.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use http::Method;
+use liteio_access::remote::RemoteKind;
+use liteio_store::{ObjectChecksum, Store};
+
+use liteio_s3::replication::checksum_header;
+
+use crate::copy::{Copy, NotDone, Sent, is_missing};
+use crate::remote::{Identity, Pairs, pair, source_headers, time, version_name};
+
+impl Copy<'_> {
+    /// Makes the annotations of the copy those of the version.
+    pub(crate) async fn bring_annotations(&self, sent: &Sent<'_>) -> Result<(), NotDone> {
+        if sent.kind != RemoteKind::Liteio || !sent.object.has_annotations {
+            return Ok(());
+        }
+        let (bucket, key) = (sent.version.bucket.clone(), sent.key.clone());
+        let version = sent.version.version_id;
+        let found = {
+            let (bucket, key) = (bucket.clone(), key.clone());
+            let read = move |store: &Store| store.annotations_to_replicate(&bucket, &key, &version);
+            self.app.blocking(read).await?
+        };
+        let Some(there) = self.listed(sent).await? else { return Ok(()) };
+        let (annotations, deleted) = found;
+        for annotation in annotations {
+            // A hidden tag is another one at each server.
+            if there.get(&annotation.name) == Some(&annotation.etag.to_string()) {
+                continue;
+            }
+            let (bucket, key, name) = (bucket.clone(), key.clone(), annotation.name.clone());
+            let read =
+                move |store: &Store| store.get_annotation(&bucket, &key, Some(&version), &name);
+            let found = match self.app.blocking(read).await {
+                // Deleted meanwhile, which has queued a row of its own.
+                Err(liteio_store::StoreError::NoSuchAnnotation) => continue,
+                found => found?,
+            };
+            let mut headers = self.headers_of(sent, found.annotation.modified_ms);
+            let checksum = found.annotation.checksum.map(ObjectChecksum::full_object);
+            headers.extend(checksum.as_ref().map(checksum_header));
+            let query = query(sent, &[("annotationName", &annotation.name)]);
+            self.remote.call(Method::PUT, &self.row.key, query, headers, found.payload).await?;
+        }
+        for (name, deleted_ms) in deleted.into_iter().filter(|(name, _)| there.contains_key(name)) {
+            let headers = self.headers_of(sent, deleted_ms);
+            let query = query(sent, &[("annotationName", &name)]);
+            self.remote.call(Method::DELETE, &self.row.key, query, headers, Bytes::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// The entity tags of the annotations of the copy, by their names; `None` if there is no copy.
+    async fn listed(&self, sent: &Sent<'_>) -> Result<Option<HashMap<String, String>>, NotDone> {
+        let mut there = HashMap::new();
+        let mut token: Option<String> = None;
+        loop {
+            let mut query = query(sent, &[]);
+            query.extend(token.as_deref().map(|token| pair("continuation-token", token)));
+            let key = &self.row.key;
+            let answer = match self.remote.call(Method::GET, key, query, Vec::new(), "").await {
+                // The copy was deleted there.
+                Err(error) if is_missing(&error) => return Ok(None),
+                answer => answer?,
+            };
+            for (name, tag) in answer.pairs("Annotations", ["AnnotationName", "ETag"]) {
+                there.insert(name, tag.trim_matches('"').to_owned());
+            }
+            token = answer.text("NextContinuationToken").filter(|token| !token.is_empty());
+            if token.is_none() {
+                return Ok(Some(there));
+            }
+        }
+    }
+
+    fn headers_of(&self, sent: &Sent<'_>, at_ms: u64) -> Pairs {
+        let mut headers = source_headers(sent.kind, Identity::of_row(self.row));
+        headers.push(pair("x-liteio-source-annotation-timestamp", time(at_ms)));
+        headers.push(pair("x-amz-bypass-governance-retention", "true"));
+        headers
+    }
+}
+
+fn query(sent: &Sent<'_>, more: &[(&str, &str)]) -> Pairs {
+    let version = version_name(sent.kind, sent.version.version_id);
+    let mut query = vec![pair("annotation", ""), pair("versionId", version)];
+    query.extend(more.iter().map(|(name, value)| pair(name, *value)));
+    query
+}
