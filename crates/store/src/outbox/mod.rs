@@ -173,6 +173,7 @@ mod tests {
             bytes: Some(1),
             etag: None,
             restore: None,
+            annotation: None,
         }
     }
 
