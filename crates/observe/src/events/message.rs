@@ -244,7 +244,7 @@ fn time(at_ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use liteio_store::{ETag, RestoreFacts};
+    use liteio_store::{AnnotationFacts, ETag, RestoreFacts};
     use serde_json::{Value, json};
 
     use super::*;
@@ -350,6 +350,22 @@ mod tests {
             "lifecycleRestoreStorageClass": "GLACIER",
         }});
         assert_eq!(record["glacierEventData"], expected);
+    }
+
+    #[test]
+    fn a_change_of_an_annotation_names_it() {
+        let annotation =
+            AnnotationFacts { name: "n".to_owned(), bytes: 4, etag: ETag::Md5([0xab; 16]) };
+        let event = Event {
+            annotation: Some(annotation),
+            ..event(EventKind::AnnotationPut, Cause::Unknown)
+        };
+        let told = document(1, &event);
+        let record = &told["Records"][0];
+        assert_eq!(record["eventName"], "ObjectAnnotation:Put");
+        assert_eq!(record["eventVersion"], "2.3");
+        let expected = json!([{ "name": "n", "size": 4, "eTag": "ab".repeat(16) }]);
+        assert_eq!(record["s3"]["objectAnnotation"], expected);
     }
 
     #[test]
