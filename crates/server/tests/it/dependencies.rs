@@ -231,6 +231,7 @@ const RULES: &[Rule] = &[
                 "begin_resync",
                 "cancel_resync",
                 "change_document",
+                "annotate_object",
                 "change_object",
                 "complete_upload",
                 "create_bucket",
