@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_checksum::DigestSet;
 use liteio_kv::{Read, Write};
 
-use crate::checksum::DigestSet;
 use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;

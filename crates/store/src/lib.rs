@@ -370,9 +370,9 @@ pub use object::{
     CopyOutcome, DeleteOutcome, DeleteTarget, FoundAnnotation, FoundObject, GetOptions,
     ImportedContent, ImportedObject, ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery,
     ListStart, ListToken, ListVersionsQuery, ListedObject, NewAnnotation, ObjectId, ObjectMetadata,
-    ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PartsSealing, PutOptions,
-    ReadError, RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection, StagedBody,
-    StoredBytes, VersionChange, VersionEntry, VersionPage,
+    ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PartsSealing,
+    PutOptions, ReadError, RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection,
+    StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::{Pending, PendingAll};

@@ -125,6 +125,7 @@ mod tests {
             bytes: Some(1),
             etag: None,
             restore: None,
+            annotation: None,
         }
     }
 

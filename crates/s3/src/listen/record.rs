@@ -86,6 +86,7 @@ mod tests {
             bytes: Some(7),
             etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
             restore: None,
+            annotation: None,
         };
         let line = line(&event, "us-east-1");
         assert_eq!(line.find('\n'), Some(line.len() - 1));

@@ -10,12 +10,12 @@
 use std::fmt;
 
 use bytes::Bytes;
+use liteio_checksum::ChecksumValue;
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Sealed};
 use super::space;
-use crate::checksum::ChecksumValue;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::ANNOTATION_NAME_BYTES_MAX;

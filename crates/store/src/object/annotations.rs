@@ -7,6 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_checksum::{ChecksumValue, DigestSet};
 use liteio_kv::{Read, Transaction, Write};
 
 use super::ObjectVersion;
@@ -15,7 +16,6 @@ use super::current::Found;
 use super::get::find_object;
 use super::publish::NewVersion;
 use super::seal::unlock;
-use crate::checksum::{ChecksumValue, DigestSet};
 use crate::encryption::{EncryptionKey, EncryptionScheme, ObjectSealing, annotation_key};
 use crate::error::StoreError;
 use crate::etag::ETag;

@@ -1,7 +1,8 @@
 //! Verification of annotations: every set belongs to a version, and has its number of annotations with their payloads.
 
+use liteio_checksum::DigestSet;
+
 use super::verifier::{Failure, Location, Verifier};
-use crate::checksum::DigestSet;
 use crate::encryption::stored_bytes;
 use crate::error::StoreError;
 use crate::etag::ETag;
