@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 # Files that a directory of dependabot.yml has, by ecosystem.
 MANIFESTS = {"cargo": "Cargo.toml", "gomod": "go.mod", "npm": "package.json", "pip": "requirements.txt",
-             "maven": "pom.xml", "docker": "Dockerfile", "github-actions": ".github/workflows"}
+             "maven": "pom.xml", "gradle": "build.gradle", "docker": "Dockerfile",
+             "github-actions": ".github/workflows"}
 
 
 def read(file):
