@@ -67,7 +67,7 @@ pub(super) fn same_signature(expected: &Signature, provided: &str) -> bool {
 fn words(text: &Signature) -> [u64; 8] {
     let mut words = [0; 8];
     for (word, bytes) in words.iter_mut().zip(text.as_chunks().0) {
-        *word = u64::from_ne_bytes(*bytes);
+        *word = u64::from_le_bytes(*bytes);
     }
     words
 }

@@ -83,7 +83,7 @@ fn check_texts(headers: &HeaderMap) -> S3Result<()> {
 }
 
 fn invalid_header(name: &HeaderName, sent: &str) -> S3Error {
-    let details = Details::argument(name, &error::quoted(sent));
+    let details = Details::argument(name, error::quoted(sent));
     s3_error!(details, InvalidArgument, "The header {name} is invalid.")
 }
 

@@ -79,7 +79,8 @@ mod tests {
         for align in [1, 2, 4, 8, 16, 32, 64, 4096] {
             for bytes in (1..300).chain([1000, 1025, 5000, 70_000, 3 << 20]) {
                 let layout = Layout::from_size_align(bytes, align).expect("a layout");
-                let is_aligned = |block: *mut u8| !block.is_null() && block.addr() % align == 0;
+                let is_aligned =
+                    |block: *mut u8| !block.is_null() && block.addr().is_multiple_of(align);
                 // SAFETY: the blocks are written within their sizes, and released once.
                 unsafe {
                     let block = Allocator.alloc(layout);

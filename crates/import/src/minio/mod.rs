@@ -126,7 +126,7 @@ fn secrets_of(arguments: &ImportMinioArgs) -> Result<Secrets, String> {
         key.ok_or("--kms-secret-key (MINIO_KMS_SECRET_KEY) is NAME:KEY, 32 bytes in base64")
     };
     let kms = arguments.kms_secret_key.as_ref().map(key).transpose()?;
-    Ok(Secrets { root, kms: kms.into_iter().collect(), ..Secrets::default() })
+    Ok(Secrets { root, kms: kms.into_iter().collect() })
 }
 
 /// Brings over the users of a drive, and reports the rest.

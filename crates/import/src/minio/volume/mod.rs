@@ -298,7 +298,7 @@ impl Secrets {
             CredentialsSource::File(_) | CredentialsSource::Made => None,
         };
         let kms = keys.master().iter().map(|key| *key.expose()).collect();
-        Secrets { root, kms, ..Secrets::default() }
+        Secrets { root, kms }
     }
 }
 
