@@ -10,8 +10,10 @@ use super::buffer::{BUFFER_BYTES, BufferPool, PIECE_BYTES, UNCACHED_PIECE_BYTES}
 use super::directories::{DIRECTORIES, Directories};
 use super::file_path::{self, Fanout};
 use super::file_reader::{FileReader, Source};
+use super::file_state::Shared;
 use super::file_writer::FileWriter;
-use super::segments::{Lengths, SegmentWriter, Segments};
+use super::segment_writer::SegmentWriter;
+use super::segments::{Lengths, Segments};
 use super::unsynced::Unsynced;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStore};
 
@@ -46,41 +48,6 @@ impl Use {
     fn alone() -> Self {
         let temporary = TEMPORARY_DIRECTORY.to_owned();
         Self { fanout: Fanout::FIRST, temporary, is_shared: false }
-    }
-}
-
-/// State shared by the store and its writers.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) disk: Arc<dyn Disk>,
-    pub(super) durability: Durability,
-    /// With [`Durability::Fsync`]: bodies up to this length may be left to the log and synced
-    /// later.
-    pub(super) logged_bytes_max: usize,
-    pub(super) segments: Segments,
-    /// Buffers of [`BUFFER_BYTES`].
-    pub(super) buffers: BufferPool,
-    /// Buffers of [`UNCACHED_PIECE_BYTES`].
-    pub(super) uncached_buffers: BufferPool,
-    pub(super) directories: Directories,
-    /// Directory of the temporary files of this process.
-    temporary: String,
-    /// `true` if other processes make directories, too.
-    is_shared: bool,
-    /// Blobs that are not synced yet.
-    pub(super) unsynced: Unsynced,
-}
-
-impl Shared {
-    /// Translates a failed write, link, removal or sync.
-    pub(super) fn failed(&self, error: io::Error) -> BlobError {
-        BlobError::from_write(&*self.disk, error)
-    }
-
-    /// Makes every blob durable that was sealed before the call.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.segments.sync()?;
-        self.unsynced.sync(&*self.disk, &self.directories)
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use liteio_disk::{DiskFile, Durability};
 
 use super::buffer::{Buffer, PIECE_BYTES, UNCACHED_PIECE_BYTES};
-use super::file::Shared;
+use super::file_state::Shared;
 use super::footer::{self, BLOCK_BYTES, Footer};
 use super::{BlobError, BlobId, BlobWriter, Seal, Sealed, SealedBlob};
 

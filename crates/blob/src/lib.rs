@@ -28,6 +28,7 @@ mod extents;
 mod file;
 mod file_path;
 mod file_reader;
+mod file_state;
 mod file_writer;
 mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -42,11 +43,14 @@ mod memory;
 mod piece;
 #[cfg(feature = "cluster")]
 mod remote;
+mod segment_writer;
 mod segments;
 #[cfg(feature = "cluster")]
 mod shared;
 #[cfg(feature = "cluster")]
 mod shared_directory;
+#[cfg(feature = "cluster")]
+mod shared_store;
 #[cfg(any(test, feature = "test-util"))]
 mod simulated;
 mod unsynced;

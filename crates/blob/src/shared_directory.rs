@@ -19,7 +19,7 @@ use liteio_disk::{Disk, Durability, OpenMode, RealDisk};
 use super::file::{self, FileBlobStore, TEMPORARY_DIRECTORY, Use};
 use super::file_path::Fanout;
 use super::identity::{self, ClusterId, IDENTITY, IDENTITY_BYTES_MAX};
-use super::shared::SharedBlobStore;
+use super::shared_store::SharedBlobStore;
 use super::{
     BlobError, BlobId, BlobReader, BlobStore, BlobWriter, Lengths, MemoryBlobStore, Seal, Sealed,
 };

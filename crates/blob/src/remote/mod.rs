@@ -57,7 +57,7 @@ use self::reader::RemoteReader;
 use self::writer::RemoteWriter;
 use super::identity::{self, ClusterId, IDENTITY_BYTES_MAX};
 use super::location::{BlobAccess, BucketLocation};
-use super::shared::SharedBlobStore;
+use super::shared_store::SharedBlobStore;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStore};
 use crate::PIECE_BYTES;
 

@@ -15,7 +15,7 @@ use super::writer::PART;
 use super::{CacheSpace, RemoteBlobStore};
 use crate::contract::{Promises, body, check_reads_back, read_all, seal, suite};
 use crate::identity::{ClusterId, IDENTITY};
-use crate::shared::SharedBlobStore;
+use crate::shared_store::SharedBlobStore;
 use crate::{BlobError, BlobId, BlobStore, Seal, SealedBlob};
 
 /// For calls that succeed in the end, however slow the machine is.

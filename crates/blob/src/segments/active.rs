@@ -16,7 +16,7 @@ const SPARES_MAX: usize = 2;
 
 /// The state of appending.
 #[derive(Debug)]
-pub(super) struct Active {
+pub(crate) struct Active {
     current: Option<Current>,
     /// The segment after the current one, made ahead.
     next: Option<Current>,
@@ -46,7 +46,7 @@ struct Current {
 
 /// A segment to make.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     name: SegmentName,
     bytes: u64,
     /// The dead segment whose file it gets.
@@ -56,7 +56,7 @@ pub(super) struct Plan {
 
 /// The outcome of [`Plan::make`].
 #[derive(Debug)]
-pub(super) enum Made {
+pub(crate) enum Made {
     Segment(Arc<Segment>, Arc<dyn DiskFile>, Option<FileIdentity>),
     /// The disk has not enough space.
     NoSpace,
@@ -66,16 +66,16 @@ pub(super) enum Made {
 
 /// A place for a frame. Dropped before [`Reserved::keep`], its space is given back.
 #[derive(Debug)]
-pub(super) struct Reserved {
-    pub(super) segment: Arc<Segment>,
-    pub(super) file: Arc<dyn DiskFile>,
-    pub(super) place: Place,
+pub(crate) struct Reserved {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) file: Arc<dyn DiskFile>,
+    pub(crate) place: Place,
     is_kept: bool,
 }
 
 impl Active {
     /// The state of a process that finds segments up to the number `last`.
-    pub(super) fn new(lengths: Lengths, last: Option<u32>, has_directory: bool) -> Self {
+    pub(crate) fn new(lengths: Lengths, last: Option<u32>, has_directory: bool) -> Self {
         Self {
             current: None,
             next: None,
@@ -91,7 +91,7 @@ impl Active {
 
     /// Reserves `blocks` blocks behind the last ones; `None` if a segment must be made for them.
     /// `begun` is called with a segment that becomes the current one.
-    pub(super) fn reserve(
+    pub(crate) fn reserve(
         &mut self,
         blocks: u16,
         begun: &dyn Fn(&Arc<Segment>),
@@ -108,14 +108,14 @@ impl Active {
     }
 
     /// `true` if it is time to make the next segment.
-    pub(super) fn wants_next(&self) -> bool {
+    pub(crate) fn wants_next(&self) -> bool {
         let is_half_full = |current: &Current| current.end > current.blocks / 2;
         self.next.is_none() && !self.is_off && self.current.as_ref().is_some_and(is_half_full)
     }
 
     /// Begins to make the next segment; `None` if there is one, or none can be made. `nonce` is
     /// random. One segment is made at a time.
-    pub(super) fn plan(&mut self, nonce: u64) -> Option<Plan> {
+    pub(crate) fn plan(&mut self, nonce: u64) -> Option<Plan> {
         let is_possible =
             self.next.is_none() && !self.is_off && self.next_number.checked_add(1).is_some();
         is_possible.then(|| {
@@ -130,7 +130,7 @@ impl Active {
     }
 
     /// Ends what [`Active::plan`] has begun.
-    pub(super) fn end(&mut self, plan: &Plan, made: io::Result<Made>) -> io::Result<()> {
+    pub(crate) fn end(&mut self, plan: &Plan, made: io::Result<Made>) -> io::Result<()> {
         match made {
             Ok(Made::NoSpace) => return Ok(()),
             Ok(Made::Unable) => self.is_off = true,
@@ -150,19 +150,19 @@ impl Active {
     }
 
     /// The files that are written, or will be, with their identities.
-    pub(super) fn files(&self) -> Vec<(String, FileIdentity)> {
+    pub(crate) fn files(&self) -> Vec<(String, FileIdentity)> {
         let all = self.current.iter().chain(&self.next);
         all.filter_map(|it| Some((it.segment.name.path(), it.identity?))).collect()
     }
 
     /// `true` if segments with this number and later ones may have been made.
-    pub(super) fn has_made(&self, number: u32) -> bool {
+    pub(crate) fn has_made(&self, number: u32) -> bool {
         self.next_number > number
     }
 
     /// Keeps the file of a dead segment with `bytes` bytes, to be written again; `false` if it is to
     /// be removed.
-    pub(super) fn keep(&mut self, segment: &Segment, bytes: u64) -> bool {
+    pub(crate) fn keep(&mut self, segment: &Segment, bytes: u64) -> bool {
         let is_kept = segment.is_ours
             && !self.is_off
             && self.spares.len() < SPARES_MAX
@@ -174,13 +174,13 @@ impl Active {
     }
 
     /// `true` if [`Active::rest`] has something to give away.
-    pub(super) fn can_rest(&self) -> bool {
+    pub(crate) fn can_rest(&self) -> bool {
         !self.spares.is_empty() || self.current.as_ref().is_some_and(Current::is_dead)
     }
 
     /// Gives away the files that hold no living frame, which the caller removes. The next segment is
     /// a short one again if nothing is left to append to.
-    pub(super) fn rest(&mut self) -> Vec<SegmentName> {
+    pub(crate) fn rest(&mut self) -> Vec<SegmentName> {
         let mut unused = std::mem::take(&mut self.spares);
         if let Some(dead) = self.current.take_if(|current| current.is_dead()) {
             dead.segment.is_active.store(false, Ordering::Release);
@@ -192,7 +192,7 @@ impl Active {
     }
 
     /// Ends appending: nothing stays that holds no frame.
-    pub(super) fn close(&mut self, disk: &dyn Disk) -> io::Result<()> {
+    pub(crate) fn close(&mut self, disk: &dyn Disk) -> io::Result<()> {
         self.is_off = true;
         let next = self.next.take().map(|next| next.segment.name);
         for name in next.into_iter().chain(self.spares.drain(..)) {
@@ -210,7 +210,7 @@ impl Active {
 
 impl Plan {
     /// Makes the segment. It waits for the device, so appending goes on meanwhile.
-    pub(super) fn make(&self, disk: &dyn Disk) -> io::Result<Made> {
+    pub(crate) fn make(&self, disk: &dyn Disk) -> io::Result<Made> {
         let file = match &self.spare {
             Some(spare) => {
                 disk.rename(&spare.path(), &self.name.path())?;
@@ -286,7 +286,7 @@ impl Current {
 
 impl Reserved {
     /// Cuts the place to `blocks`, at most as many as it has.
-    pub(super) fn shorten(&mut self, blocks: u16) {
+    pub(crate) fn shorten(&mut self, blocks: u16) {
         let rest = self.place.blocks - blocks;
         if let Ok(start) = u16::try_from(u32::from(self.place.start) + u32::from(blocks)) {
             self.segment.with_live(|live| live.add_dead(start, rest));
@@ -295,7 +295,7 @@ impl Reserved {
     }
 
     /// The frame is written, and lives from now on.
-    pub(super) fn keep(mut self) {
+    pub(crate) fn keep(mut self) {
         self.is_kept = true;
         self.segment.with_live(|live| live.insert(self.place.start));
     }

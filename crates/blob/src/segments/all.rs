@@ -134,7 +134,7 @@ impl Segments {
     }
 
     /// Reserves a place; `None` if the blob must get a file. `nonce` is random.
-    pub(super) fn reserve(&self, blocks: u16, nonce: u64) -> io::Result<Option<Reserved>> {
+    pub(crate) fn reserve(&self, blocks: u16, nonce: u64) -> io::Result<Option<Reserved>> {
         let reserve = || self.reserve_now(blocks);
         if let Some(reserved) = reserve() {
             return Ok(Some(reserved));
@@ -155,7 +155,7 @@ impl Segments {
 
     /// Reserves a place where a segment has room; `None` if one must be made, or the blob must get a
     /// file.
-    pub(super) fn reserve_now(&self, blocks: u16) -> Option<Reserved> {
+    pub(crate) fn reserve_now(&self, blocks: u16) -> Option<Reserved> {
         self.was_used.store(true, Ordering::Relaxed);
         self.active.lock().reserve(blocks, &|segment| self.begun(segment))
     }
@@ -277,17 +277,17 @@ impl Segments {
     }
 
     /// `true` if a frame may wait for the commit of its record.
-    pub(super) fn has_room_for_unwritten(&self) -> bool {
+    pub(crate) fn has_room_for_unwritten(&self) -> bool {
         self.unwritten.has_room()
     }
 
     /// Takes a frame, the first `bytes` bytes of `buffer`, which [`Segments::write`] will write.
-    pub(super) fn write_later(&self, reserved: Reserved, buffer: Buffer, bytes: usize) {
+    pub(crate) fn write_later(&self, reserved: Reserved, buffer: Buffer, bytes: usize) {
         self.unwritten.add(reserved, buffer, bytes);
     }
 
     /// Notes a frame that is not synced.
-    pub(super) fn add_dirty(&self, reserved: &Reserved) {
+    pub(crate) fn add_dirty(&self, reserved: &Reserved) {
         self.dirty.add(&reserved.segment, &reserved.file, reserved.place.bytes());
     }
 

@@ -5,7 +5,7 @@ use std::mem;
 
 /// The frames of one segment, by their first block.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub(crate) struct Live {
     /// Bit set of the first blocks of living frames.
     starts: Vec<u64>,
     /// Bit set of the first blocks of frames that have died since they were counted.
@@ -13,10 +13,10 @@ pub(super) struct Live {
     /// Number of living frames.
     count: u32,
     /// Number of places that are reserved for frames which are being written.
-    pub(super) unsealed: u32,
+    pub(crate) unsealed: u32,
     /// `true` if there are bytes of no known frame: with them the segment is never empty, since they
     /// may be a frame whose mark is damaged.
-    pub(super) has_strays: bool,
+    pub(crate) has_strays: bool,
     /// Dead ranges whose space was not given back: first block and the one behind the last. No two
     /// touch.
     dead: BTreeMap<u16, u32>,
@@ -25,26 +25,26 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn insert(&mut self, start: u16) {
+    pub(crate) fn insert(&mut self, start: u16) {
         self.count += u32::from(set(&mut self.starts, start));
     }
 
-    pub(super) fn contains(&self, start: u16) -> bool {
+    pub(crate) fn contains(&self, start: u16) -> bool {
         is_set(&self.starts, start)
     }
 
     /// `true` if nothing lives, nothing may live, and nothing is being written.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0 && self.unsealed == 0 && !self.has_strays
     }
 
     /// `true` if the frame has died.
-    pub(super) fn has_died(&self, start: u16) -> bool {
+    pub(crate) fn has_died(&self, start: u16) -> bool {
         is_set(&self.died, start)
     }
 
     /// Lets a frame die, with the space of its `blocks`. Again, or without a frame, it does nothing.
-    pub(super) fn bury(&mut self, start: u16, blocks: u16) {
+    pub(crate) fn bury(&mut self, start: u16, blocks: u16) {
         if !self.contains(start) {
             return;
         }
@@ -56,7 +56,7 @@ impl Live {
     }
 
     /// Adds a range to give back.
-    pub(super) fn add_dead(&mut self, start: u16, blocks: u16) {
+    pub(crate) fn add_dead(&mut self, start: u16, blocks: u16) {
         if blocks == 0 {
             return;
         }
@@ -77,20 +77,20 @@ impl Live {
     }
 
     /// `true` if ranges are dead, and none has died since the last call.
-    pub(super) fn settles(&mut self) -> bool {
+    pub(crate) fn settles(&mut self) -> bool {
         !mem::take(&mut self.is_fresh) && self.has_dead()
     }
 
     /// Keeps a range of [`Live::take_dead`] that could not be given back.
-    pub(super) fn put_back_dead(&mut self, start: u16, end: u32) {
+    pub(crate) fn put_back_dead(&mut self, start: u16, end: u32) {
         self.dead.insert(start, end);
     }
 
-    pub(super) fn has_dead(&self) -> bool {
+    pub(crate) fn has_dead(&self) -> bool {
         !self.dead.is_empty()
     }
 
-    pub(super) fn take_dead(&mut self) -> BTreeMap<u16, u32> {
+    pub(crate) fn take_dead(&mut self) -> BTreeMap<u16, u32> {
         mem::take(&mut self.dead)
     }
 }

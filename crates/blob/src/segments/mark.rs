@@ -5,17 +5,17 @@ use super::BLOCK;
 use super::place::Place;
 
 /// Length of a mark.
-pub(super) const MARK_BYTES: usize = 32;
+pub(crate) const MARK_BYTES: usize = 32;
 
 const MAGIC: [u8; 4] = *b"LSGM";
 
 /// Length of what the file of a blob with a body of `body_bytes` would be.
-pub(super) fn file_bytes(body_bytes: u64) -> u64 {
+pub(crate) fn file_bytes(body_bytes: u64) -> u64 {
     body_bytes.saturating_add(footer::footer_bytes(body_bytes, BLOCK_BYTES))
 }
 
 /// Number of blocks of the frame of such a blob; `None` if it is too long for any.
-pub(super) fn frame_blocks(body_bytes: u64) -> Option<u16> {
+pub(crate) fn frame_blocks(body_bytes: u64) -> Option<u16> {
     let bytes = file_bytes(body_bytes).saturating_add(MARK_BYTES as u64);
     u16::try_from(bytes.div_ceil(BLOCK as u64)).ok()
 }
@@ -26,7 +26,7 @@ pub(super) fn frame_blocks(body_bytes: u64) -> Option<u16> {
 ///  0..4  magic "LSGM"      4..12  length of the body, little-endian
 /// 12..28 id of the blob   28..32  CRC32C of the mark up to here, little-endian
 /// ```
-pub(super) fn encode(place: &Place, body_bytes: u64) -> [u8; MARK_BYTES] {
+pub(crate) fn encode(place: &Place, body_bytes: u64) -> [u8; MARK_BYTES] {
     let mut mark = [0; MARK_BYTES];
     mark[..4].copy_from_slice(&MAGIC);
     mark[4..12].copy_from_slice(&body_bytes.to_le_bytes());
@@ -37,7 +37,7 @@ pub(super) fn encode(place: &Place, body_bytes: u64) -> [u8; MARK_BYTES] {
 }
 
 /// The place and the length of the body that a mark names; `None` if it is none.
-pub(super) fn decode(mark: &[u8; MARK_BYTES]) -> Option<(Place, u64)> {
+pub(crate) fn decode(mark: &[u8; MARK_BYTES]) -> Option<(Place, u64)> {
     let (covered, checksum) = mark.split_last_chunk::<4>()?;
     let is_sound = mark.starts_with(&MAGIC)
         && footer::block_checksum(covered) == u32::from_le_bytes(*checksum);

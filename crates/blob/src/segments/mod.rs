@@ -62,14 +62,13 @@ mod active;
 mod all;
 mod dirty;
 mod live;
-mod mark;
+pub(super) mod mark;
 mod place;
 mod readers;
 mod segment;
 mod unwritten;
 mod walk;
 mod window;
-mod writer;
 
 #[cfg(test)]
 mod crash_tests;
@@ -78,12 +77,12 @@ mod tests;
 #[cfg(test)]
 mod unwritten_tests;
 
+pub(super) use self::active::Reserved;
 pub(super) use self::all::Segments;
 pub(super) use self::window::Window;
-pub(super) use self::writer::SegmentWriter;
 
 /// The unit of places: what a write past the page cache is aligned to.
-const BLOCK: usize = liteio_disk::UNCACHED_ALIGNMENT;
+pub(super) const BLOCK: usize = liteio_disk::UNCACHED_ALIGNMENT;
 
 /// The lengths of bodies and segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,30 +6,30 @@ use super::BLOCK;
 /// The name of a segment. The nonce is new with every life of a segment's file, so that nothing of
 /// an earlier life, or of another store, is taken for its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct SegmentName {
-    pub(super) number: u32,
-    pub(super) nonce: u64,
+pub(crate) struct SegmentName {
+    pub(crate) number: u32,
+    pub(crate) nonce: u64,
 }
 
 /// A range of blocks within a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) segment: SegmentName,
-    pub(super) start: u16,
-    pub(super) blocks: u16,
+pub(crate) struct Place {
+    pub(crate) segment: SegmentName,
+    pub(crate) start: u16,
+    pub(crate) blocks: u16,
 }
 
 /// The directory of segments.
-pub(super) const DIRECTORY: &str = "blobs/segments";
+pub(crate) const DIRECTORY: &str = "blobs/segments";
 
 impl SegmentName {
     /// The path of the file.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         format!("{DIRECTORY}/{:08x}-{:016x}", self.number, self.nonce)
     }
 
     /// The inverse of the last part of [`SegmentName::path`].
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let (number, nonce) = name.split_once('-')?;
         let found = Self {
             number: u32::from_str_radix(number, 16).ok()?,
@@ -46,7 +46,7 @@ impl Place {
     /// 0..4  number of the segment    12..14  first block
     /// 4..12 nonce of the segment     14..16  number of blocks      (big-endian)
     /// ```
-    pub(super) fn id(&self) -> BlobId {
+    pub(crate) fn id(&self) -> BlobId {
         let mut id = [0; 16];
         id[..4].copy_from_slice(&self.segment.number.to_be_bytes());
         id[4..12].copy_from_slice(&self.segment.nonce.to_be_bytes());
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// The place that an id names, if it is one of a segment.
-    pub(super) fn of(id: &BlobId) -> Self {
+    pub(crate) fn of(id: &BlobId) -> Self {
         let [a, b, c, d, nonce @ .., e, f, g, h] = id.0;
         Self {
             segment: SegmentName {
@@ -69,17 +69,17 @@ impl Place {
     }
 
     /// Offset of the first byte.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         u64::from(self.start) * BLOCK as u64
     }
 
     /// Length in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.blocks) * BLOCK as u64
     }
 
     /// Number of the block behind it.
-    pub(super) fn end(&self) -> u32 {
+    pub(crate) fn end(&self) -> u32 {
         u32::from(self.start) + u32::from(self.blocks)
     }
 }

@@ -15,13 +15,13 @@ use super::walk::{Found, walk};
 
 /// A file of frames.
 #[derive(Debug)]
-pub(super) struct Segment {
-    pub(super) name: SegmentName,
+pub(crate) struct Segment {
+    pub(crate) name: SegmentName,
     /// `true` if this process has made it, so that its file has no other name.
-    pub(super) is_ours: bool,
+    pub(crate) is_ours: bool,
     /// `true` while frames are appended. Its space is not given back meanwhile: the file system
     /// would let the appends wait.
-    pub(super) is_active: AtomicBool,
+    pub(crate) is_active: AtomicBool,
     /// The open file; `None` until it is needed.
     file: Mutex<Option<Arc<dyn DiskFile>>>,
     sync: GroupSync,
@@ -33,7 +33,7 @@ pub(super) struct Segment {
 
 impl Segment {
     /// A segment that an earlier process has left.
-    pub(super) fn found(name: SegmentName) -> Self {
+    pub(crate) fn found(name: SegmentName) -> Self {
         Self {
             name,
             is_ours: false,
@@ -46,7 +46,7 @@ impl Segment {
     }
 
     /// A new segment without frames.
-    pub(super) fn made(name: SegmentName, file: Arc<dyn DiskFile>) -> Self {
+    pub(crate) fn made(name: SegmentName, file: Arc<dyn DiskFile>) -> Self {
         Self {
             is_ours: true,
             is_active: AtomicBool::new(true),
@@ -57,7 +57,7 @@ impl Segment {
     }
 
     /// The open file, and whether it was opened just now.
-    pub(super) fn file(&self, disk: &dyn Disk) -> io::Result<(Arc<dyn DiskFile>, bool)> {
+    pub(crate) fn file(&self, disk: &dyn Disk) -> io::Result<(Arc<dyn DiskFile>, bool)> {
         let mut file = self.file.lock();
         if let Some(file) = &*file {
             return Ok((Arc::clone(file), false));
@@ -68,26 +68,26 @@ impl Segment {
     }
 
     /// Closes the file when its last user ends.
-    pub(super) fn close_file(&self) {
+    pub(crate) fn close_file(&self) {
         *self.file.lock() = None;
     }
 
     /// Makes every frame durable that was written through `file` before the call.
-    pub(super) fn sync(&self, file: &dyn DiskFile) -> io::Result<()> {
+    pub(crate) fn sync(&self, file: &dyn DiskFile) -> io::Result<()> {
         self.sync.sync(|| file.sync_data())
     }
 
-    pub(super) fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.is_active.load(Ordering::Acquire)
     }
 
     /// Changes the living frames, if they are counted.
-    pub(super) fn with_live<T>(&self, change: impl FnOnce(&mut Live) -> T) -> Option<T> {
+    pub(crate) fn with_live<T>(&self, change: impl FnOnce(&mut Live) -> T) -> Option<T> {
         self.live.lock().as_mut().map(change)
     }
 
     /// Changes the living frames, which are counted first if they are not.
-    pub(super) fn with_counted<T>(
+    pub(crate) fn with_counted<T>(
         &self,
         file: &dyn DiskFile,
         change: impl FnOnce(&mut Live) -> T,
@@ -107,12 +107,12 @@ impl Segment {
     }
 
     /// `true` if the blob is known to be deleted.
-    pub(super) fn has_died(&self, place: &Place) -> bool {
+    pub(crate) fn has_died(&self, place: &Place) -> bool {
         self.with_live(|live| live.has_died(place.start)).unwrap_or(false)
     }
 
     /// Gives the space of dead ranges back; what could not be given back stays dead.
-    pub(super) fn discard_dead(&self, file: &dyn DiskFile) -> io::Result<()> {
+    pub(crate) fn discard_dead(&self, file: &dyn DiskFile) -> io::Result<()> {
         let ranges = self.with_live(Live::take_dead).unwrap_or_default();
         let mut result = Ok(());
         for (start, end) in ranges {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use liteio_disk::Durability;
 
-use super::super::buffer::{Buffer, PIECE_BYTES};
-use super::super::file::Shared;
-use super::super::file_writer::FileWriter;
-use super::super::footer::{self, BLOCK_BYTES, Footer};
-use super::super::{BlobError, BlobId, BlobWriter, Seal, Sealed, SealedBlob};
-use super::BLOCK;
-use super::active::Reserved;
-use super::mark::{self, MARK_BYTES};
+use super::buffer::{Buffer, PIECE_BYTES};
+use super::file_state::Shared;
+use super::file_writer::FileWriter;
+use super::footer::{self, BLOCK_BYTES, Footer};
+use super::segments::mark::{self, MARK_BYTES};
+use super::segments::{BLOCK, Reserved};
+use super::{BlobError, BlobId, BlobWriter, Seal, Sealed, SealedBlob};
 
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK));
