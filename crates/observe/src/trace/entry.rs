@@ -34,6 +34,13 @@ const ADDRESS_HEADERS: [&str; 2] = ["location", "referer"];
 /// query may carry any `x-amz-…` header.
 const SECRET_PARAMETERS: [&str; 4] = ["signature", "token", "webidentitytoken", "x-amz-signature"];
 
+/// The console, to which an issuer of OpenID Connect returns.
+const CONSOLE: &str = "/_liteio/console";
+
+/// Query parameters of an issuer's answer, secret below [`CONSOLE`]: whoever has a code and its
+/// state before they are exchanged signs in as the person.
+const SECRETS_OF_CONSOLE: [&str; 2] = ["code", "state"];
+
 /// A finished request.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(Default))]
@@ -178,20 +185,25 @@ pub fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// The query of `uri`, with [`HIDDEN`] in place of secrets.
 pub fn query_without_secrets(uri: &Uri) -> String {
-    pairs_without_secrets(uri.query().unwrap_or_default())
+    pairs_without_secrets(uri.path(), uri.query().unwrap_or_default())
 }
 
 /// A URL, with [`HIDDEN`] in place of the secrets in its query.
 pub fn address_without_secrets(address: &str) -> String {
     match address.split_once('?') {
-        Some((path, query)) => format!("{path}?{}", pairs_without_secrets(query)),
+        Some((path, query)) => format!("{path}?{}", pairs_without_secrets(path, query)),
         None => address.to_owned(),
     }
 }
 
-fn pairs_without_secrets(query: &str) -> String {
+/// The query of a path or of a URL without its query, with [`HIDDEN`] in place of secrets.
+fn pairs_without_secrets(path: &str, query: &str) -> String {
+    let of_path: &[&str] = match path.contains(CONSOLE) {
+        true => &SECRETS_OF_CONSOLE,
+        false => &[],
+    };
     pairs_without(query, |name| {
-        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);
+        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS).chain(of_path);
         secret.any(|it| *it == name)
     })
 }
@@ -287,6 +299,23 @@ mod tests {
             let uri = format!("/b/k?{}=secret", header.to_uppercase());
             let told = query_without_secrets(&uri.parse().expect("a URI"));
             assert_eq!(told, format!("{}=***", header.to_uppercase()));
+        }
+    }
+
+    #[test]
+    fn the_answer_of_an_issuer_to_the_console_is_not_told() {
+        let answer = "code=secret&iss=https://issuer&st%61te=secret";
+        let hidden = "code=***&iss=https://issuer&st%61te=***";
+        for (path, told) in
+            [("/_liteio/console/", hidden), ("/_liteio/console", hidden), ("/photos/cat", answer)]
+        {
+            let uri = format!("{path}?{answer}").parse().expect("a URI");
+            assert_eq!(query_without_secrets(&uri), told, "{path}");
+            let page = format!("https://storage.example.com{path}?");
+            assert_eq!(
+                address_without_secrets(&format!("{page}{answer}")),
+                format!("{page}{told}")
+            );
         }
     }
 }

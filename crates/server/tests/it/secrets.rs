@@ -47,3 +47,35 @@ async fn keys_of_clients_in_a_query_are_told_nowhere() {
     assert!(lines.into_iter().any(|entry| entry["requestPath"] == "/photos/cat"), "{told}");
     assert!(!told.contains(KEY), "{told}");
 }
+
+/// Whoever learns the code of an issuer and its state before the page has exchanged them signs in as the person.
+#[tokio::test]
+async fn the_answer_of_an_issuer_to_the_console_is_told_nowhere() {
+    const ANSWER: &str = "/_liteio/console/?code=very-secret&state=very-secret";
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("audit.log");
+    let audit = AuditSettings { file: Some(path.clone()), ..AuditSettings::default() };
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.credentials(ALICE.access_key, ALICE.secret_key).audit(audit)
+    })
+    .await;
+    let mut traces = Vec::new();
+    for path in PATHS {
+        traces.push(listen_to(&server, path, ALICE).await);
+    }
+    server.request("GET", ANSWER).anonymous().send().await.expect_status(200);
+    let script = server.request("GET", "/_liteio/console/app.js").anonymous();
+    let script = script.header("referer", format!("http://localhost{ANSWER}"));
+    script.send().await.expect_status(200);
+
+    for trace in &mut traces {
+        for path in ["/_liteio/console/", "/_liteio/console/app.js"] {
+            let told = entry(trace, |entry| entry["path"] == path).await.to_string();
+            assert!(told.contains("code") && !told.contains("very-secret"), "{told}");
+        }
+    }
+    drop(traces);
+    server.stop().await;
+    let told = fs::read_to_string(&path).expect("text");
+    assert!(told.contains("/_liteio/console/app.js") && !told.contains("very-secret"), "{told}");
+}
