@@ -11,7 +11,7 @@ use super::permission::{Circumstances, check};
 use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
 use super::state::{Draft, Tabled, group_arn, policy_arn, provider_arn, role_arn, user_arn};
 use super::xml::Xml;
-use liteio_identity::{Directory, MANAGED_ARN, User};
+use liteio_identity::{AccessKey, Directory, MANAGED_ARN, User};
 use liteio_policy::CallerKind;
 
 /// Default number of items in a list.
@@ -28,6 +28,8 @@ pub(super) const ARN_MAX: usize = 2048;
 pub(super) struct Call<'c> {
     pub(super) form: &'c Form,
     pub(super) sender: &'c User,
+    /// The key that signed it.
+    pub(super) key: &'c AccessKey,
     /// The context for decisions beyond the named resource.
     pub(super) context: Circumstances<'c>,
     pub(super) draft: Draft,

@@ -194,6 +194,7 @@ impl Iam {
         let mut call = Call {
             form,
             sender,
+            key: &key,
             draft: Draft::new(&account, &state.account(&account)),
             directory: self.users.current().now(),
             keys: self.users.keys(),

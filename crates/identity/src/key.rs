@@ -100,6 +100,13 @@ impl AccessKey {
     pub fn of_service(self, expires: Option<i64>) -> AccessKey {
         AccessKey { expires, is_of_service: true, ..self }
     }
+
+    /// `true` if it is refused before a key of its user with this end, `None` for one without. By
+    /// creating or changing such a key it would outlive itself.
+    pub fn ends_before(&self, user_id: &str, end: Option<i64>) -> bool {
+        let ends_before = |own| end.is_none_or(|end| own < end);
+        self.user.caller.user_id == user_id && self.expires.is_some_and(ends_before)
+    }
 }
 
 /// Checks the id of a key.

@@ -176,7 +176,9 @@ impl Desk<'_> {
     /// Creates a service account for the sender, or for another user.
     pub fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
         let owner = self.target(&new.target_user, "admin:CreateServiceAccount")?;
+        let expires = self.checked_expiration(new.expiration)?;
         self.refuse_more_rights(&owner)?;
+        self.refuse_later_end(&owner, expires)?;
         let own = self.draft.state.keys.values().filter(|key| key.owner == owner).count();
         if own >= SERVICE_KEYS_OF_USER_MAX {
             let message =
@@ -206,7 +208,7 @@ impl Desk<'_> {
             owner,
             name: checked_name(&new.name)?,
             description: checked_description(description)?,
-            expires: self.checked_expiration(new.expiration)?,
+            expires,
             policy: policy(&new.policy)?,
         };
         let expiration = record.expires.map(time);
@@ -230,6 +232,17 @@ impl Desk<'_> {
             true => Err(error::access_denied(
                 "Only the root user, by a key without a policy, makes and changes service accounts of \
                  the root user.",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Prevents that a key outlives itself: one that ends neither makes nor changes a key of its own
+    /// user that ends later, and does not move its own end away.
+    pub(super) fn refuse_later_end(&self, owner: &str, expires: Option<i64>) -> AdminResult<()> {
+        match self.key.ends_before(owner, expires) {
+            true => Err(error::access_denied(
+                "A key that ends makes and changes no keys of its user that end later.",
             )),
             false => Ok(()),
         }
@@ -288,7 +301,9 @@ impl Desk<'_> {
         change: &ServiceAccountChange,
     ) -> AdminResult<()> {
         let mut key = self.service_account(id, "admin:UpdateServiceAccount")?;
+        let expires = self.checked_expiration(change.new_expiration)?.or(key.expires);
         self.refuse_more_rights(&key.owner)?;
+        self.refuse_later_end(&key.owner, expires)?;
         if !change.new_secret_key.is_empty() {
             check_key(id, &change.new_secret_key)?;
             let sealed = seal_secret(change.new_secret_key.as_bytes(), self.secrets);
@@ -299,7 +314,7 @@ impl Desk<'_> {
         }
         key.name = checked_name(&change.new_name)?.or(key.name);
         key.description = checked_description(&change.new_description)?.or(key.description);
-        key.expires = self.checked_expiration(change.new_expiration)?.or(key.expires);
+        key.expires = expires;
         if !change.new_policy.is_null() {
             key.policy = policy(&change.new_policy)?;
         }

@@ -137,6 +137,7 @@ impl Desk<'_> {
 
     fn set_secret(&self, user: &mut UserRecord, secret: &str) -> AdminResult<()> {
         self.refuse_more_rights(&user.id)?;
+        self.refuse_later_end(&user.id, None)?;
         check_key(&user.name, secret)?;
         let sealed = seal_secret(secret.as_bytes(), self.secrets);
         let secret = sealed.map_err(|error| error::of_store(&error))?;

@@ -23,6 +23,9 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
             "A key that a policy narrows makes no other keys of its user.",
         ));
     }
+    if call.key.ends_before(&user.id, None) {
+        return Err(error::access_denied("A key that ends makes no keys of its user that do not."));
+    }
     if user.keys.len() >= KEYS_MAX {
         return Err(error::limit_exceeded(format!(
             "Cannot exceed quota for AccessKeysPerUser: {KEYS_MAX}"

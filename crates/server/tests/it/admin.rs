@@ -248,6 +248,61 @@ async fn a_service_account_makes_no_keys_of_its_user_that_its_policy_does_not_na
     server.request("PUT", "/other").by(NARROW).send().await.expect_status(200);
 }
 
+/// Otherwise a leaked key for a day is one forever.
+#[tokio::test]
+async fn a_service_account_that_ends_makes_and_changes_no_keys_of_its_user_that_end_later() {
+    let server = with_dave().await;
+    attach(&server, "consoleAdmin").await;
+    let ends = |end: &str| json!({ "expiration": format!("{end}-01-01T00:00:00Z") });
+    let named = |end: &str, id: &str| {
+        let mut new = ends(end);
+        (new["accessKey"], new["secretKey"]) = (id.into(), NARROW.secret_key.into());
+        new
+    };
+    for (end, id) in [("2090", NARROW.access_key), ("2091", "later")] {
+        opened(sealed(&server, DAVE, "PUT", "add-service-account", named(end, id)).await, DAVE);
+    }
+    let endless = json!({ "accessKey": "endless", "secretKey": NARROW.secret_key });
+    opened(sealed(&server, DAVE, "PUT", "add-service-account", endless).await, DAVE);
+
+    let console = |path: &str, body: Value| {
+        let request = server.request("POST", &format!("/_liteio/console/keys{path}"));
+        request.by(NARROW).body(body.to_string())
+    };
+    for new in [json!({}), ends("2091"), ends("1970")] {
+        let made = sealed(&server, NARROW, "PUT", "add-service-account", new.clone()).await;
+        check_error(&made, 403, "AccessDenied");
+        console("", new).send().await.expect_error(403, "AccessDenied");
+    }
+    let until = |end: &str| json!({ "newExpiration": format!("{end}-01-01T00:00:00Z") });
+    for (id, change) in [
+        (NARROW.access_key, until("2091")),
+        ("later", json!({ "newSecretKey": "known to narrow" })),
+        ("endless", json!({ "newSecretKey": "known to narrow" })),
+        ("endless", until("2091")),
+    ] {
+        let path = format!("update-service-account?accessKey={id}");
+        let changed = sealed(&server, NARROW, "POST", &path, change.clone()).await;
+        check_error(&changed, 403, "AccessDenied");
+        let changed = console(&format!("/{id}"), change).send().await;
+        changed.expect_error(403, "AccessDenied");
+    }
+    let secret = json!({ "secretKey": "known to narrow" });
+    let secret = sealed(&server, NARROW, "PUT", "add-user?accessKey=dave", secret).await;
+    check_error(&secret, 403, "AccessDenied");
+    let key = server.form("iam", "Action=CreateAccessKey&UserName=dave").by(NARROW).send().await;
+    assert_eq!(key.expect_status(403).code(), "AccessDenied");
+
+    // Until its own end it may, and its user may do all of that.
+    opened(sealed(&server, NARROW, "PUT", "add-service-account", ends("2090")).await, NARROW);
+    console("", ends("2089")).send().await.expect_status(200);
+    let path = format!("update-service-account?accessKey={}", NARROW.access_key);
+    sealed(&server, NARROW, "POST", &path, until("2089")).await.expect_status(204);
+    let renamed = json!({ "newName": "short" });
+    console(&format!("/{}", NARROW.access_key), renamed).send().await.expect_status(200);
+    sealed(&server, DAVE, "POST", &path, until("2092")).await.expect_status(204);
+}
+
 #[tokio::test]
 async fn a_user_has_service_accounts_of_its_own_which_end_with_it() {
     let server = with_dave().await;
