@@ -70,7 +70,7 @@ pub use self::error::{for_sts, refusal};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::exercise::exercise;
 pub use self::operations::operation_names;
-pub use self::permission::{Circumstances, check, is_within_session};
+pub use self::permission::{Circumstances, check, is_denied};
 pub use self::service::{Api, Iam, is_web_identity};
 pub use self::sign_in::{Begun, Returned, SignIn, SignedIn};
 pub use self::users::{

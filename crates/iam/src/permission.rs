@@ -90,17 +90,6 @@ fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
     (own, session.map_or(Word::Allowed, |policies| word_of(policies, request)))
 }
 
-/// `true` if the sender has no session policies, or they allow `action`.
-pub fn is_within_session(
-    user: &User,
-    action: &str,
-    resource: &str,
-    context: &Circumstances<'_>,
-) -> bool {
-    let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
-    words(user, &request).1 == Word::Allowed
-}
-
 /// Decides about an operation on users or on the server.
 ///
 /// # Errors
@@ -119,12 +108,7 @@ pub fn check(
 }
 
 /// `true` if a policy denies `action`, or a policy that narrows the user does not allow it.
-pub(super) fn is_denied(
-    user: &User,
-    action: &str,
-    resource: &str,
-    context: &Circumstances<'_>,
-) -> bool {
+pub fn is_denied(user: &User, action: &str, resource: &str, context: &Circumstances<'_>) -> bool {
     let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     !matches!(words(user, &request), (Word::Allowed | Word::Neutral, Word::Allowed))
 }

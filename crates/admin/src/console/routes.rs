@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::files::File;
 use super::{Console, PATH, keys, oidc, session};
 use crate::operator::{Operator, Refused};
-use liteio_iam::Circumstances;
+use liteio_iam::{Circumstances, is_denied};
 use liteio_identity::Session;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, ErrorCode};
@@ -194,7 +194,7 @@ async fn share(
         None => !operator.key().is_of_service,
     };
     let context: Circumstances<'_> = operator.circumstances();
-    if !may_share || !session::is_within(user, "s3:GetObject", &arn, &context) {
+    if !may_share || is_denied(user, "s3:GetObject", &arn, &context) {
         return Err(ApiError::new(
             ErrorCode::AccessDenied,
             "This session may not make links to objects.",

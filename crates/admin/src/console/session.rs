@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use liteio_iam::Circumstances;
 use liteio_identity::{SESSION_SECONDS_MAX, Session, User};
 
 /// Lifetime of a console session.
@@ -32,6 +31,9 @@ pub(super) fn from_address(mut session: Session, address: IpAddr) -> Session {
 
 /// Creates a session that may read one object, from anywhere. A link of a role's session ends with
 /// it: nobody knows afterwards if the issuer would still vouch for its creator.
+///
+/// The link of a session has the facts of the session, so that a policy that revokes the session
+/// (`aws:TokenIssueTime`, `aws:FederatedProvider`, `aws:SourceIdentity`) revokes the link.
 pub(super) fn of_object(user: &User, arn: &str, now: i64, seconds: u32) -> Session {
     let id = &user.caller.user_id;
     // The id of a role's session is ROLE:NAME; no other one has a colon.
@@ -45,6 +47,11 @@ pub(super) fn of_object(user: &User, arn: &str, now: i64, seconds: u32) -> Sessi
         }
         None => Session::new(id, now, seconds),
     };
+    if let Some(facts) = &user.session {
+        session.issued = facts.issued;
+        session.provider.clone_from(&facts.provider);
+        session.source_identity.clone_from(&facts.source_identity);
+    }
     session.policies.push(allow(json!({
         "Effect": "Allow", "Action": ["s3:GetObject", "s3:GetObjectVersion"], "Resource": literal(arn),
     })));
@@ -77,17 +84,12 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// True if the sender's session policies, if any, allow `action` here and now.
-pub(super) fn is_within(user: &User, action: &str, arn: &str, context: &Circumstances<'_>) -> bool {
-    liteio_iam::is_within_session(user, action, arn, context)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use liteio_identity::Directory;
+    use liteio_identity::{Directory, SessionFacts};
     use liteio_policy::{Kind, Policy};
 
     #[test]
@@ -105,5 +107,28 @@ mod tests {
         let alice = Arc::clone(&directory.expect("valid").find("alice-key").expect("alice").user);
         let session = of_object(&alice, "arn:aws:s3:::b/\"k\\${*}", 0, 60);
         Policy::parse(session.policies[0].as_bytes(), Kind::Session).expect("valid");
+    }
+
+    #[test]
+    fn the_link_of_a_session_is_as_old_as_the_session_and_has_its_origin() {
+        let directory = Directory::of_roots(&[("alice", "alice-key", "alice-secret")]);
+        let alice = Arc::clone(&directory.expect("valid").find("alice-key").expect("alice").user);
+        let link = |user: &User| of_object(user, "arn:aws:s3:::b/k", 1000, 60);
+        let of_key = link(&alice);
+        assert_eq!((of_key.issued, of_key.expires), (1000, 1060));
+        assert_eq!((of_key.provider, of_key.source_identity), (None, None));
+
+        let mut in_session = User::clone(&alice);
+        in_session.session = Some(SessionFacts {
+            issued: 7,
+            provider: Some("provider".to_owned()),
+            source_identity: Some("dora".to_owned()),
+            is_of_console: true,
+            expires: 2000,
+        });
+        let of_session = link(&in_session);
+        assert_eq!((of_session.issued, of_session.expires), (7, 1060));
+        assert_eq!(of_session.provider.as_deref(), Some("provider"));
+        assert_eq!(of_session.source_identity.as_deref(), Some("dora"));
     }
 }

@@ -111,6 +111,57 @@ async fn a_person_gets_the_first_role_of_a_claim_that_trusts_them() {
     assert!(!begin(&server).await.to_string().contains("secret"));
 }
 
+/// As administrators revoke the sessions of a role: the time of a session, and who vouched for it, are those of its links.
+#[tokio::test]
+async fn a_policy_that_revokes_a_session_revokes_its_links() {
+    let issuer = Issuer::start().await;
+    let server = server(&issuer, CLIENT_SECRET).await;
+    server.bucket("photos").await;
+    server.put("/photos/a", "x").await.expect_status(200);
+    let keys = |told: &Value| {
+        let text = |name: &str| told[name].as_str().expect("a text").to_owned().leak();
+        (
+            User { access_key: text("access_key"), secret_key: text("secret_key"), id: "" },
+            text("token"),
+        )
+    };
+    let session = keys(&parsed(sign_in(&server, &issuer, json!({"groups": "readers"})).await));
+    let advance = json!({ "advance_ms": 60_000 }).to_string();
+    let clock = server.request("PUT", "/_liteio/test/clock").anonymous().body(advance);
+    clock.send().await.expect_status(200);
+    let share = || {
+        let link = json!({ "bucket": "photos", "key": "a", "seconds": 600 }).to_string();
+        let request = server.request("POST", "/_liteio/console/share").by(session.0).body(link);
+        request.header("x-amz-security-token", &*session.1)
+    };
+    let link = keys(&parsed(share().send().await));
+    let read = || {
+        let request = server.request("GET", "/photos/a").by(link.0);
+        request.header("x-amz-security-token", &*link.1)
+    };
+    read().send().await.expect_status(200);
+
+    let after = jiff::Timestamp::now().as_second() + 30;
+    let after = jiff::Timestamp::from_second(after).expect("a time");
+    let issued = json!({ "DateLessThan": { "aws:TokenIssueTime": after.to_string() } });
+    let vouched = json!({ "StringLike": { "aws:FederatedProvider": "*/realm" } });
+    for condition in [issued, vouched] {
+        let deny = json!({ "Version": "2012-10-17", "Statement": {
+            "Effect": "Deny", "Action": "*", "Resource": "*", "Condition": condition,
+        } });
+        let put = format!(
+            "Action=PutRolePolicy&RoleName=readers&PolicyName=revoked&PolicyDocument={}",
+            encoded(&deny.to_string())
+        );
+        server.form("iam", &put).send().await.expect_status(200);
+        read().send().await.expect_error(403, "AccessDenied");
+        share().send().await.expect_error(403, "AccessDenied");
+    }
+    let delete = "Action=DeleteRolePolicy&RoleName=readers&PolicyName=revoked";
+    server.form("iam", delete).send().await.expect_status(200);
+    read().send().await.expect_status(200);
+}
+
 #[tokio::test]
 async fn tokens_that_are_not_for_this_sign_in_are_refused_with_a_sentence() {
     let issuer = Issuer::start().await;
