@@ -18,7 +18,7 @@
 //! | `permission` | The decision about a request, with the facts for conditions |
 //! | `sts`, `web_identity`, `jwt` | Temporary keys; tokens of OpenID Connect, verified with the keys of their issuer |
 //! | `asker`, `published` | Requests to issuers, and the documents that they publish |
-//! | `sign_in` | Sign-in to the console by OpenID Connect: the authorization code flow |
+//! | `sign_in`, `exchanges` | Sign-in to the console by OpenID Connect: the authorization code flow, and the number of codes exchanged at a time |
 //! | `records`, `tag_set`, `state`, `limits` | Records of users, groups, roles, policies and providers; their state in memory; AWS's default quotas |
 //! | `users` | The directory of all users; the credentials file is read again when it changes |
 //! | [`minio`] | The same users for MinIO's admin API |
@@ -44,6 +44,7 @@ mod asker;
 mod call;
 mod constraint;
 mod error;
+mod exchanges;
 #[cfg(any(test, feature = "fuzzing"))]
 mod exercise;
 mod form;

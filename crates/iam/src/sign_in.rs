@@ -24,9 +24,9 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use super::error::{self, ApiError, ApiResult};
+use super::exchanges::Exchanges;
 use super::jwt::Token;
 use super::published::Endpoints;
 use super::settings::SignInSettings;
@@ -47,8 +47,6 @@ const FLOW_SECONDS_MAX: i64 = 600;
 const STATES_MAX: usize = 4096;
 /// Maximum bytes of a code or a state.
 const TEXT_BYTES_MAX: usize = 4096;
-/// Number of codes that are exchanged at the same time: anybody may send one.
-const EXCHANGES_MAX: usize = 16;
 /// Lifetime of a session, if the role does not end it earlier; as of other sessions of the console.
 const SESSION_SECONDS: u32 = 8 * 3600;
 const _: () = assert!(SESSION_SECONDS <= SESSION_SECONDS_MAX);
@@ -62,7 +60,7 @@ pub struct SignIn {
     settings: SignInSettings,
     users: Arc<Users>,
     web_identities: Arc<WebIdentities>,
-    exchanges: Semaphore,
+    exchanges: Exchanges,
     used: Arc<UsedStates>,
 }
 
@@ -134,8 +132,7 @@ impl SignIn {
         web_identities: Arc<WebIdentities>,
         used: Arc<UsedStates>,
     ) -> SignIn {
-        let exchanges = Semaphore::new(EXCHANGES_MAX);
-        SignIn { settings, users, web_identities, exchanges, used }
+        SignIn { settings, users, web_identities, exchanges: Exchanges::new(), used }
     }
 
     /// The name of the issuer for the page: its host.
@@ -194,10 +191,17 @@ impl SignIn {
         if returned.issuer.is_some_and(|it| it.trim_end_matches('/') != issuer.url) {
             return Err(refused("The answer is of another issuer. Sign in again."));
         }
-        if !self.used.take(&flow.state, flow.expires, now) {
-            return Err(refused("This answer of the issuer was used already. Sign in again."));
-        }
-        let text = self.exchange(&endpoints, returned.code, &flow).await?;
+        let text = {
+            let permit = self.exchanges.begin(peer.address.ip()).await;
+            let _permit = permit.ok_or_else(|| {
+                error::idp_communication("Too many sign-ins at the same time. Sign in again.")
+            })?;
+            // Only now: an answer that found no place may come again.
+            if !self.used.take(&flow.state, flow.expires, now) {
+                return Err(refused("This answer of the issuer was used already. Sign in again."));
+            }
+            self.exchange(&endpoints, returned.code, &flow).await?
+        };
         let identity = self.verify(&text, &directory, now).await?;
         let token = Token::parse(&text).ok_or_else(no_token)?;
         self.check(&token, &identity, &issuer, &flow)?;
@@ -257,11 +261,6 @@ impl SignIn {
 
     /// Exchanges a code for the ID token.
     async fn exchange(&self, to: &Endpoints, code: &str, flow: &Flow) -> ApiResult<String> {
-        let Ok(_permit) = self.exchanges.try_acquire() else {
-            return Err(error::idp_communication(
-                "Too many sign-ins at the same time. Sign in again.",
-            ));
-        };
         let settings = &self.settings;
         let (form, authorization) = self.form(to, code, flow);
         let asked = self.web_identities.asker().post(&to.token, authorization, form);

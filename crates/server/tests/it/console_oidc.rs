@@ -247,6 +247,35 @@ async fn answers_count_once_for_the_page_that_has_begun() {
     assert!(late.expect_error(403, "AccessDenied").text().contains("more than 10 minutes"));
 }
 
+/// Anybody may send rubbish to exchange: it delays a sign-in, and spends nothing of it.
+#[tokio::test]
+async fn an_answer_that_finds_too_many_others_may_come_again() {
+    let issuer = Issuer::start().await;
+    let server = server(&issuer, CLIENT_SECRET).await;
+    issuer.hold(true);
+    let mut others = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let begun = begin(&server).await;
+        let (state, _) = issuer.sign_in(begun["url"].as_str().expect("a URL"), json!({}));
+        let body = json!({ "flow": begun["flow"], "state": state, "code": "rubbish" }).to_string();
+        let request = server.request("POST", FINISH).anonymous().header("origin", ORIGIN);
+        others.spawn(request.body(body).send_owned());
+    }
+    let begun = begin(&server).await;
+    let url = begun["url"].as_str().expect("a URL");
+    let (state, code) = issuer.sign_in(url, json!({"groups": "readers"}));
+    let come = || finish(&server, ORIGIN, &begun["flow"], (&state, &code));
+    issuer.held(4).await;
+    let reply = come().await.expect_error(400, "IDPCommunicationError");
+    assert!(reply.text().contains("Too many sign-ins"), "{}", reply.text());
+    assert!(issuer.asked().len() < 16, "one address does not take all");
+    issuer.hold(false);
+    while let Some(reply) = others.join_next().await {
+        assert!(matches!(reply.expect("answered").status, 400 | 403));
+    }
+    parsed(come().await);
+}
+
 #[tokio::test]
 async fn an_issuer_returns_to_pages_of_the_console_only() {
     let issuer = Issuer::start().await;

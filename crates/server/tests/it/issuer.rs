@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// The secret of the client `console`.
 pub(crate) const CLIENT_SECRET: &str = "secret of the console";
@@ -19,6 +20,14 @@ pub(crate) struct Issuer {
     pub(crate) url: String,
     key: Arc<EcdsaKeyPair>,
     state: Arc<Mutex<State>>,
+    holds: watch::Sender<Hold>,
+}
+
+/// Requests for tokens that wait for their answers.
+#[derive(Clone, Copy, Default)]
+struct Hold {
+    is_on: bool,
+    held: usize,
 }
 
 #[derive(Default)]
@@ -53,13 +62,26 @@ impl Issuer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/realm", listener.local_addr().expect("bound"));
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
-        let issuer = Issuer { url, key: Arc::new(key), state: Arc::default() };
-        let (url, key, state) =
-            (issuer.url.clone(), Arc::clone(&issuer.key), Arc::clone(&issuer.state));
+        let issuer = Issuer {
+            url,
+            key: Arc::new(key),
+            state: Arc::default(),
+            holds: watch::Sender::default(),
+        };
+        let (url, key, state, holds) = (
+            issuer.url.clone(),
+            Arc::clone(&issuer.key),
+            Arc::clone(&issuer.state),
+            issuer.holds.clone(),
+        );
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let answering =
-                    Issuer { url: url.clone(), key: Arc::clone(&key), state: Arc::clone(&state) };
+                let answering = Issuer {
+                    url: url.clone(),
+                    key: Arc::clone(&key),
+                    state: Arc::clone(&state),
+                    holds: holds.clone(),
+                };
                 tokio::spawn(async move { answering.answer(stream).await });
             }
         });
@@ -112,6 +134,17 @@ impl Issuer {
         self.state.lock().is_down = is_down;
     }
 
+    /// Lets requests for tokens wait for their answers from now on, or no longer.
+    pub(crate) fn hold(&self, holds: bool) {
+        self.holds.send_modify(|it| it.is_on = holds);
+    }
+
+    /// Waits until so many requests for tokens wait for their answers.
+    pub(crate) async fn held(&self, count: usize) {
+        let mut holds = self.holds.subscribe();
+        holds.wait_for(|it| it.held >= count).await.expect("the issuer goes on");
+    }
+
     /// The requests for tokens so far.
     pub(crate) fn asked(&self) -> Vec<(String, HashMap<String, String>)> {
         self.state.lock().asked.clone()
@@ -139,7 +172,11 @@ impl Issuer {
             "/realm/keys" => (200, self.keys()),
             "/realm/token" => {
                 let form = fields(std::str::from_utf8(&body).expect("text"));
-                self.exchange(header("authorization"), form)
+                let answer = self.exchange(header("authorization"), form);
+                let mut holds = self.holds.subscribe();
+                self.holds.send_modify(|it| it.held += 1);
+                holds.wait_for(|it| !it.is_on).await.expect("the issuer goes on");
+                answer
             }
             _ => {
                 let at = |path: &str| format!("{}/{path}", self.url);
