@@ -35,7 +35,8 @@ pub struct ImportTargetArgs {
     #[command(flatten)]
     /// The keys that the server will be started with: objects that are encrypted in the source are encrypted again.
     pub keys: KeyArgs,
-    /// Without a master key, store objects that are encrypted in the source without encryption.
+    /// Without a master key, store objects that are encrypted in the source as plain ones: as the bucket encrypts by
+    /// default, or without encryption.
     #[arg(long)]
     pub decrypt: bool,
 }

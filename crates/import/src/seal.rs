@@ -49,7 +49,7 @@ impl SourceEncryption {
 /// Chooses the encryption of versions.
 #[derive(Debug, Default)]
 pub(crate) struct Sealer {
-    /// Encrypted versions are stored without encryption if there is no key.
+    /// Encrypted versions are stored as plain ones of the bucket are if there is no key.
     pub(crate) decrypts: bool,
     /// Names of keys that the ring lacks.
     missing: Mutex<BTreeSet<String>>,
@@ -73,15 +73,7 @@ impl Sealer {
         bucket: &Bucket,
         source: Option<&SourceEncryption>,
     ) -> Result<Option<Encryption>, Failure> {
-        let Some(source) = source else {
-            let default = bucket.settings.default_encryption.as_ref();
-            let encryption = default.map(|default| default.encryption(ring)).transpose();
-            return encryption.map_err(|key| {
-                Failure::LeftOut(format!(
-                    "the bucket encrypts with the key {key:?}, which is not given: give --kms-key-file"
-                ))
-            });
-        };
+        let Some(source) = source else { return of_bucket(ring, bucket) };
         match source {
             SourceEncryption::Named { key, context } => {
                 let asked = key.as_deref().unwrap_or_default();
@@ -98,8 +90,12 @@ impl Sealer {
         match (ring.has_master(), self.decrypts) {
             (true, _) => Ok(Some(Encryption::Master)),
             (false, true) => {
-                self.decrypted.fetch_add(1, Ordering::Relaxed);
-                Ok(None)
+                // What the bucket does with an object that is plain in the source.
+                let encryption = of_bucket(ring, bucket)?;
+                if encryption.is_none() {
+                    self.decrypted.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(encryption)
             }
             (false, false) => Err(Failure::Source(format!(
                 "the source has encrypted objects, and there is no master key to encrypt them with here: {ADVICE}"
@@ -158,6 +154,19 @@ impl Sealer {
         }
         notes
     }
+}
+
+/// The encryption of new objects in `bucket`; `None` for none.
+///
+/// # Errors
+/// [`Failure::LeftOut`] if its key is missing.
+fn of_bucket(ring: &KeyRing, bucket: &Bucket) -> Result<Option<Encryption>, Failure> {
+    let default = bucket.settings.default_encryption.as_ref();
+    default.map(|default| default.encryption(ring)).transpose().map_err(|key| {
+        Failure::LeftOut(format!(
+            "the bucket encrypts with the key {key:?}, which is not given: give --kms-key-file"
+        ))
+    })
 }
 
 /// The name of a key in the ring, from a name or an identifier of AWS or MinIO.
@@ -252,6 +261,55 @@ impl<'s> Bodies<'s> {
             }
             (_, Some(md5)) => (ImportedContent::Whole { bodies: self.bodies, md5 }, etag),
             (_, None) => (ImportedContent::Parts(self.bodies), etag),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use liteio_store::{EncryptionKey, NamedKey, Owner, StoreConfig};
+
+    use super::*;
+    use crate::tally::Tally;
+    use crate::target::{BucketSettings, Target};
+
+    /// A store with the key `reports` and no master key, and a bucket with this default encryption.
+    fn target(encryption: Option<DefaultEncryption>) -> (Target, Arc<Bucket>) {
+        let versions = vec![EncryptionKey::new([1; 32])];
+        let named = vec![NamedKey { name: "reports".to_owned(), versions }];
+        let keys = Arc::new(KeyRing::new(Vec::new(), named));
+        let store = Store::open(StoreConfig { keys, ..StoreConfig::memory() }).expect("opens");
+        let target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
+        let bucket = target.bucket("bucket").expect("made");
+        let settings = BucketSettings { encryption, ..BucketSettings::default() };
+        let bucket = target.set(&bucket, settings).expect("set");
+        (target, bucket)
+    }
+
+    fn by_name() -> DefaultEncryption {
+        let method = DefaultMethod::Named { key: Some("reports".to_owned()) };
+        DefaultEncryption { method, bucket_key: false }
+    }
+
+    #[test]
+    fn what_is_decrypted_is_encrypted_as_its_bucket_encrypts() {
+        let lost = SourceEncryption::Named { key: Some("lost".to_owned()), context: None };
+        for (default, plain) in [(Some(by_name()), 0), (None, 2)] {
+            let (target, bucket) = target(default.clone());
+            let sealer = Sealer::new(true);
+            let of = |source: Option<&SourceEncryption>| {
+                sealer.choose(target.store.keys(), &bucket, source).expect("chosen")
+            };
+            let expected = default.as_ref().map(|it| it.encryption(target.store.keys()));
+            let expected = expected.transpose().expect("a key");
+            assert_eq!(of(None), expected);
+            assert_eq!(of(Some(&SourceEncryption::Master)), expected);
+            assert_eq!(of(Some(&lost)), expected);
+            let told = sealer.decrypted.load(Ordering::Relaxed);
+            assert_eq!(told, plain, "only what is plain counts");
         }
     }
 }
