@@ -267,6 +267,10 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
     bodies["parts"] = b"".join(pieces.values())
     client.create_bucket(Bucket="mixed")
     client.put_object(Bucket="mixed", Key="plain", Body=b"plain")
+    client.create_bucket(Bucket="versions")
+    client.put_bucket_versioning(Bucket="versions", VersioningConfiguration={"Status": "Enabled"})
+    client.put_object(Bucket="versions", Key="k", Body=b"old", ServerSideEncryption="AES256")
+    client.put_object(Bucket="versions", Key="k", Body=b"new")
     for key in ("by name", "by name too"):
         client.put_object(Bucket="mixed", Key=key, Body=PART, ServerSideEncryption="aws:kms", SSEKMSKeyId="my-key")
     tags = {key: client.head_object(Bucket="sealed", Key=key)["ETag"] for key in bodies}
@@ -287,6 +291,9 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
     for key in ("by name", "by name too"):
         assert mixed[key]["Body"].read() == PART and mixed[key]["ServerSideEncryption"] == "AES256"
     assert (tmp_path / "liteio.log").read_text().count("of SSE-KMS is not given") == 1
+    ids = [it["VersionId"] for it in client.list_object_versions(Bucket="versions")["Versions"]]
+    read = [client.get_object(Bucket="versions", Key="k", VersionId=it)["Body"].read() for it in ids]
+    assert read == [b"new", b"old"], "the first start read only the newer one"
     for path in (volume / ".liteio/data").rglob("*"):
         assert not path.is_file() or PART[:64] not in path.read_bytes(), path
     rules = client.get_bucket_encryption(Bucket="sealed")["ServerSideEncryptionConfiguration"]["Rules"]

@@ -290,6 +290,24 @@ fn objects_that_the_kms_encrypted_are_encrypted_here_too() {
     assert!(!files.is_empty() && !files.iter().any(is_plain));
 }
 
+/// Newer versions are plain, so a start without the key imports them.
+#[test]
+fn a_start_with_the_key_of_the_kms_completes_one_without_it() {
+    let directory = volume("volume-kms");
+    for told in [stderr(&refused(&directory, &[])), stderr(&refused(&directory, &[]))] {
+        assert!(told.contains("versions/k") && !told.contains("newer versions"), "{told}");
+    }
+    let mut command = command(&directory, &[]);
+    let server = Running::start(command.env(KMS_KEY.0, KMS_KEY.1));
+    assert_eq!(get(&server, "/versions/k").body, b"two");
+    let listed = get(&server, "/versions?versions").text();
+    assert_eq!(listed.matches("<Version>").count(), 3, "{listed}");
+    assert_eq!(listed.matches("<DeleteMarker>").count(), 1, "{listed}");
+    let (_, log) = server.signal("TERM");
+    assert!(log.contains("left items out: it begins anew"), "{log}");
+    Running::start(command.env(KMS_KEY.0, KMS_KEY.1)).signal("TERM");
+}
+
 #[test]
 fn users_that_the_kms_encrypts_are_read_with_its_key() {
     let directory = volume("volume-kms");

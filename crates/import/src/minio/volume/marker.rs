@@ -27,7 +27,7 @@ pub(super) struct Marker {
     pub(super) state: String,
     /// Keys in the volume.
     pub(super) keys: u64,
-    /// Items that were left out.
+    /// Items that were left out; 0 while it is not known.
     pub(super) left_out: u64,
 }
 
@@ -58,7 +58,7 @@ impl Marker {
         read(&own.join(TAKING_OVER))
     }
 
-    /// Writes the marker of a take-over that begins.
+    /// Writes the marker of a take-over that begins, or that has left out items and has to begin anew.
     ///
     /// # Errors
     /// One line.

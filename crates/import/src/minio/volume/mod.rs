@@ -9,7 +9,8 @@
 //! ```
 //!
 //! An interrupted take-over goes on if MinIO's files are still in the state where it began; otherwise it begins anew, and nobody
-//! has seen what is discarded. A finished one is never repeated. If MinIO has written to the volume since, the start ends with
+//! has seen what is discarded. So does one that ended because of items that were left out: versions are only added on top of
+//! a key, so an older one, which a key or a later release can read, would find no place. A finished one is never repeated. If MinIO has written to the volume since, the start ends with
 //! what to do, because both have data that the other lacks.
 
 mod marker;
@@ -227,12 +228,16 @@ impl Volume {
         let survey = self.survey()?;
         let marker = Marker::new(now(), deployment, stamp, &survey);
         match Marker::taking_over(&own)? {
-            Some(begun) if begun.is_of(deployment, &survey) => {
+            Some(begun) if begun.left_out == 0 && begun.is_of(deployment, &survey) => {
                 tracing::info!(directory = %shown, "an interrupted take-over goes on");
             }
             begun => {
-                if begun.is_some() {
-                    tracing::info!(directory = %shown, "MinIO has written since a take-over was interrupted: it begins anew");
+                if let Some(begun) = begun {
+                    let reason = match begun.left_out {
+                        0 => "MinIO has written since a take-over was interrupted",
+                        _ => "the last take-over left items out",
+                    };
+                    tracing::info!(directory = %shown, "{reason}: it begins anew");
                 }
                 // No server has served it: that needs the marker of a finished one.
                 remove(&data)?;
@@ -278,6 +283,7 @@ impl Volume {
             ));
         }
         if !is_accepted {
+            Marker { left_out, ..marker }.begin(&own)?;
             return Err(format!(
                 "{left_out} items of MinIO cannot be taken over; the lines above name each with the reason. Start with \
                  --take-over incomplete (LITEIO_TAKE_OVER=incomplete) to go on without them: they stay in {shown}, and \
