@@ -79,6 +79,8 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         });
         match default {
             Ok(default) => settings.encryption = default,
+            // A server that takes the place of MinIO would store plain what its clients take for encrypted.
+            Err(reason) if target.is_of_volume() => left_out("default encryption", &reason),
             Err(reason) => without("default encryption", &reason),
         }
     }
@@ -110,6 +112,7 @@ fn quota(document: &[u8]) -> Result<Option<Quota>, String> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Arc;
 
     use liteio_store::{
         DefaultMethod, EncryptionKey, KeyRing, NamedKey, Owner, Store, StoreConfig,
@@ -187,6 +190,30 @@ mod tests {
             settings(&target, "bucket", &documents);
             assert_eq!(target.tally.finish("data"), is_whole, "{documents:?}");
         }
+    }
+
+    #[test]
+    fn a_server_in_the_place_of_minio_does_not_lose_a_default_encryption_unnoticed() {
+        let document = b"<ServerSideEncryptionConfiguration><Rule>\
+            <ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>\
+            </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
+        let documents = Documents { encryption: document, ..Default::default() };
+        let directory = tempfile::tempdir().expect("a directory");
+        let of_volume = |name: &str, keys| {
+            let (data, owner) = (directory.path().join(name), Owner::default());
+            Target::of_volume(&data, owner, 0, keys, Vec::new(), Arc::default()).expect("opens")
+        };
+        for (target, left_out) in [
+            (target(KeyRing::default(), &[]), 0),
+            (of_volume("without-key", KeyRing::default()), 1),
+        ] {
+            settings(&target, "bucket", &documents);
+            assert_eq!(target.tally.skipped(), left_out);
+        }
+        let key = KeyRing::new(vec![EncryptionKey::new([1; 32])], Vec::new());
+        let target = of_volume("with-key", key);
+        assert!(settings(&target, "bucket", &documents).encryption.is_some());
+        assert_eq!(target.tally.skipped(), 0);
     }
 
     #[test]

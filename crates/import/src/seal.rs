@@ -128,7 +128,8 @@ impl Sealer {
         };
         match method == DefaultMethod::Master && !ring.has_master() {
             true => {
-                Err("there is no master key: give the keys that the server is started with"
+                Err("there is no master key: give the one of the server, by --master-key-file, or \
+                     MINIO_KMS_SECRET_KEY with the profile minio"
                     .to_owned())
             }
             false => Ok(DefaultEncryption { method, bucket_key }),

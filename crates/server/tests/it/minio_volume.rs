@@ -246,7 +246,13 @@ fn data_that_cannot_be_taken_over_end_the_start_until_that_is_accepted() {
     let directory = volume("volume-kms");
     let output = refused(&directory, &[]);
     let told = stderr(&output);
-    for part in ["sealed/small.txt", "it is encrypted", "identity.json", "--take-over incomplete"] {
+    for part in [
+        "sealed/small.txt",
+        "it is encrypted",
+        "identity.json",
+        "left out: the default encryption of sealed",
+        "--take-over incomplete",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let server = serve(&directory, &["--take-over", "incomplete"]);
