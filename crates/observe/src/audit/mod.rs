@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use self::file::FileWriter;
 use crate::audit::settings::{AuditPosts, AuditSettings, AuditWebhook};
-use crate::delivery::{Destination, Follower, Queue, Sender};
+use crate::delivery::{Destination, Follower, Queue, Sender, authorization};
 use crate::trace::Entry;
 use liteio_wire::front::{Finished, Observer};
 use liteio_wire::http_client::http_client;
@@ -135,11 +135,8 @@ impl Follower for Audit {
 fn destination(webhook: &AuditWebhook) -> Result<Destination, String> {
     let mut headers = HeaderMap::new();
     if let Some(token) = &webhook.token {
-        // As in MinIO, a token with a scheme is sent unchanged.
-        let text = if token.contains(' ') { token.clone() } else { format!("Bearer {token}") };
-        let value = HeaderValue::try_from(text);
-        let mut value = value.map_err(|_| "the token of the audit webhook is not valid")?;
-        value.set_sensitive(true);
+        let value = authorization(token);
+        let value = value.map_err(|_| "the token of the audit webhook is not valid")?;
         headers.insert(AUTHORIZATION, value);
     }
     let (what, url) = ("audit webhook", webhook.url.clone());

@@ -6,6 +6,8 @@
 mod queue;
 mod sender;
 
+use http::HeaderValue;
+use http::header::InvalidHeaderValue;
 use serde_json::Value;
 
 pub use self::queue::Queue;
@@ -34,4 +36,15 @@ pub trait Follower: Observer {
 
     /// Stops after the queues are delivered, or after a timeout.
     async fn close(&self);
+}
+
+/// The value of `Authorization` for the token of a webhook. As in MinIO, a token with a scheme is sent unchanged, and one
+/// without follows `Bearer`.
+pub(crate) fn authorization(token: &str) -> Result<HeaderValue, InvalidHeaderValue> {
+    let mut value = match token.contains(' ') {
+        true => HeaderValue::try_from(token)?,
+        false => HeaderValue::try_from(format!("Bearer {token}"))?,
+    };
+    value.set_sensitive(true);
+    Ok(value)
 }

@@ -49,7 +49,7 @@ pub struct Webhook {
     pub url: String,
     /// The secret for signing events: a text, or `whsec_` and base64.
     pub secret: Option<String>,
-    /// The bearer token for the Authorization header.
+    /// The value of the Authorization header, or the token that follows `Bearer` there.
     pub token: Option<String>,
     /// The names of the users whose buckets may refer to it; empty for all users.
     pub users: Vec<String>,
@@ -74,7 +74,7 @@ impl Webhook {
         Ok(webhook)
     }
 
-    /// Creates a webhook of MinIO's settings, whose token is the whole value of `Authorization`, or follows `Bearer`.
+    /// Creates a webhook of MinIO's settings.
     ///
     /// # Errors
     /// [`ConfigError`] if the name, the URL or the token is invalid.
@@ -83,10 +83,6 @@ impl Webhook {
         url: &str,
         token: Option<String>,
     ) -> Result<Webhook, ConfigError> {
-        let token = token.map(|token| match token.split_once(' ') {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.to_owned(),
-            _ => token,
-        });
         let webhook = Webhook { token, ..Webhook::new(name, url)? };
         webhook.check()?;
         Ok(webhook)

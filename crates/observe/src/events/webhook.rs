@@ -15,6 +15,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use sha2::Sha256;
 
 use super::target::{Message, NotTaken, Target};
+use crate::delivery::authorization;
 use crate::events::settings::Webhook;
 use liteio_wire::http_client::{HttpClient, http_client, in_one_line};
 
@@ -64,11 +65,7 @@ pub fn open_webhooks(
 impl WebhookTarget {
     fn new(webhook: &Webhook, client: HttpClient) -> Result<WebhookTarget, String> {
         let bad = |what: &str| format!("the {what} of the webhook {:?} is not valid", webhook.name);
-        let authorization = webhook.token.as_ref().map(|token| {
-            let mut value = HeaderValue::try_from(format!("Bearer {token}"))?;
-            value.set_sensitive(true);
-            Ok::<_, http::header::InvalidHeaderValue>(value)
-        });
+        let authorization = webhook.token.as_deref().map(authorization);
         Ok(WebhookTarget {
             name: webhook.name.clone(),
             uri: webhook.url.parse().map_err(|_| bad("URL"))?,
@@ -134,6 +131,22 @@ fn signature(key: &[u8], id: &str, now_s: u64, body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_with_a_scheme_is_sent_as_it_is() {
+        let client = http_client(None).expect("a client");
+        for (token, expected) in [
+            ("hush", "Bearer hush"),
+            ("Bearer hush", "Bearer hush"),
+            ("Basic aHVzaA==", "Basic aHVzaA=="),
+        ] {
+            let webhook = Webhook::with_token("a", "http://localhost", Some(token.to_owned()));
+            let target = WebhookTarget::new(&webhook.expect("valid"), client.clone());
+            let message = Message { id: "1".to_owned(), body: Bytes::new() };
+            let request = target.expect("valid").request(&message, 0).expect("valid");
+            assert_eq!(request.headers()[AUTHORIZATION], expected, "{token}");
+        }
+    }
 
     /// The example in the Standard Webhooks specification.
     #[test]

@@ -62,7 +62,7 @@ mod tests {
         found.sort_unstable();
         assert_eq!(
             found,
-            [("T1", "http://localhost/a", Some("secret")), ("_", "http://localhost/b", None)]
+            [("T1", "http://localhost/a", Some("Bearer secret")), ("_", "http://localhost/b", None)]
         );
         assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "on")]).is_err());
         assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "perhaps")]).is_err());
