@@ -73,6 +73,13 @@ pub struct PartsSealing {
     object: ObjectSealing,
 }
 
+impl PartsSealing {
+    /// `true` if entity tags of the object are no MD5.
+    pub fn hides_md5(&self) -> bool {
+        self.object.scheme.hides_md5()
+    }
+}
+
 /// The kind of the content, without its bodies.
 enum Kind {
     /// With the MD5 of all bytes.
