@@ -30,7 +30,7 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     let (identity, take_over, opened) = (config.identity(), config.take_over, volume.clone());
     let configured: Vec<String> =
         config.events.all_webhooks()?.into_iter().map(|webhook| webhook.name).collect();
-    let webhooks = configured.clone();
+    let (webhooks, turned_off) = (configured.clone(), config.events.turned_off.clone());
     let taken_over = Offload::default()
         .run(move || {
             let settings = Settings {
@@ -38,6 +38,7 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
                 keys: &keys,
                 take_over,
                 webhooks,
+                turned_off,
                 check_webhook: |former| webhook(former).map(drop),
                 given_up,
             };
@@ -46,7 +47,9 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
         .await;
     taken_over.map_err(|error| error.to_string())??;
     for former in volume.webhooks()? {
-        if !configured.contains(&former.name) {
+        // The variables of MinIO come before its settings.
+        let is_off = config.events.turned_off.contains(&former.name);
+        if !is_off && !configured.contains(&former.name) {
             config.events.webhooks.push(webhook(&former)?);
         }
     }

@@ -18,6 +18,8 @@ const SECRET_BYTES_MAX: usize = 1024;
 pub struct EventSettings {
     /// Webhooks given individually.
     pub webhooks: Vec<Webhook>,
+    /// Names of webhooks in the settings of a former MinIO that its variables turn off.
+    pub turned_off: Vec<String>,
     /// A TOML file with more webhooks.
     pub webhook_file: Option<PathBuf>,
     /// A PEM file of certificate authorities to trust, in addition to the built-in public ones.
@@ -32,6 +34,7 @@ impl Default for EventSettings {
     fn default() -> EventSettings {
         EventSettings {
             webhooks: Vec::new(),
+            turned_off: Vec::new(),
             webhook_file: None,
             ca_file: None,
             waiting_max: liteio_store::limits::EVENTS_WAITING_MAX,

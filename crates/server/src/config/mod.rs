@@ -488,7 +488,7 @@ impl Config {
         let cluster = cluster::resolve(&arguments.cluster)?;
         config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
         config.audit.webhooks.extend(audit::of_minio(variables)?);
-        config.events.webhooks.extend(notify_webhooks::of_minio(variables)?);
+        notify_webhooks::add_minios(&mut config.events, variables)?;
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         backup::check_standby(&config)?;
@@ -764,6 +764,7 @@ fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> 
     let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text));
     Ok(EventSettings {
         webhooks: webhooks.collect::<Result<_, _>>()?,
+        turned_off: Vec::new(),
         webhook_file: arguments.webhook_file.clone(),
         ca_file: arguments.ca_file.clone(),
         waiting_max,

@@ -1,31 +1,37 @@
 //! Webhooks of events in the variables of MinIO.
 
 use super::environment::Variables;
-use super::{ConfigError, Webhook, error};
+use super::{ConfigError, EventSettings, Webhook, error};
 
 /// MinIO's variables, each with the suffix `_NAME`. Without one, the name is `_`.
 const ENDPOINT: &str = "MINIO_NOTIFY_WEBHOOK_ENDPOINT";
 const ENABLE: &str = "MINIO_NOTIFY_WEBHOOK_ENABLE";
 const TOKEN: &str = "MINIO_NOTIFY_WEBHOOK_AUTH_TOKEN";
 
-/// True for a MinIO variable that [`of_minio`] reads.
+/// True for a MinIO variable that [`add_minios`] reads.
 pub(super) fn is_of_minio(name: &str) -> bool {
     [ENDPOINT, ENABLE, TOKEN].iter().any(|known| {
         name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     })
 }
 
-/// The webhooks that MinIO's variables enable.
+/// Adds the webhooks that MinIO's variables turn on, and the names of those that they turn off.
 ///
 /// # Errors
 /// [`ConfigError`] for an enabled webhook without a valid name and URL.
-pub(super) fn of_minio(variables: &Variables) -> Result<Vec<Webhook>, ConfigError> {
-    let mut webhooks = Vec::new();
+pub(super) fn add_minios(
+    events: &mut EventSettings,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
     for (name, value) in variables.beginning_with(ENABLE) {
         let suffix = name.strip_prefix(ENABLE).unwrap_or_default();
+        let of_target = suffix.strip_prefix('_').filter(|it| !it.is_empty()).unwrap_or("_");
         match value.to_ascii_lowercase().as_str() {
             "on" | "true" | "1" | "yes" => {}
-            "off" | "false" | "0" | "no" => continue,
+            "off" | "false" | "0" | "no" => {
+                events.turned_off.push(of_target.to_owned());
+                continue;
+            }
             _ => return error(format!("{name}: {value:?} is neither on nor off")),
         }
         let endpoint = format!("{ENDPOINT}{suffix}");
@@ -33,11 +39,11 @@ pub(super) fn of_minio(variables: &Variables) -> Result<Vec<Webhook>, ConfigErro
             return error(format!("{name} needs {endpoint}: set both"));
         };
         let token = variables.get(&format!("{TOKEN}{suffix}")).filter(|it| !it.is_empty());
-        let of_target = suffix.strip_prefix('_').filter(|it| !it.is_empty()).unwrap_or("_");
         let webhook = Webhook::with_token(of_target, url, token.map(str::to_owned));
-        webhooks.push(webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?);
+        let webhook = webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?;
+        events.webhooks.push(webhook);
     }
-    Ok(webhooks)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -46,9 +52,12 @@ mod tests {
 
     #[test]
     fn variables_of_minio_give_webhooks() {
-        let of = |pairs: &[(&str, &str)]| of_minio(&Variables::of(pairs));
-        assert_eq!(of(&[]), Ok(Vec::new()));
-        let webhooks = of(&[
+        let of = |pairs: &[(&str, &str)]| {
+            let mut events = EventSettings::default();
+            add_minios(&mut events, &Variables::of(pairs)).map(|()| events)
+        };
+        assert_eq!(of(&[]), Ok(EventSettings::default()));
+        let EventSettings { webhooks, turned_off, .. } = of(&[
             ("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "on"),
             ("MINIO_NOTIFY_WEBHOOK_ENDPOINT_T1", "http://localhost/a"),
             ("MINIO_NOTIFY_WEBHOOK_AUTH_TOKEN_T1", "Bearer secret"),
@@ -57,12 +66,16 @@ mod tests {
             ("MINIO_NOTIFY_WEBHOOK_ENDPOINT", "http://localhost/b"),
         ])
         .expect("valid");
+        assert_eq!(turned_off, ["T2"]);
         let mut found: Vec<_> =
             webhooks.iter().map(|it| (&*it.name, &*it.url, it.token.as_deref())).collect();
         found.sort_unstable();
         assert_eq!(
             found,
-            [("T1", "http://localhost/a", Some("Bearer secret")), ("_", "http://localhost/b", None)]
+            [
+                ("T1", "http://localhost/a", Some("Bearer secret")),
+                ("_", "http://localhost/b", None)
+            ]
         );
         assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "on")]).is_err());
         assert!(of(&[("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", "perhaps")]).is_err());

@@ -315,6 +315,22 @@ fn a_start_with_the_key_of_the_kms_completes_one_without_it() {
 }
 
 #[test]
+fn a_variable_turns_off_a_webhook_of_the_settings() {
+    let directory = volume("volume");
+    serve(&directory, &[]).signal("TERM");
+    let webhooks = r#"[{"name": "T1", "url": "http://127.0.0.1:9/", "token": null}]"#;
+    fs::write(directory.path().join("vol/.liteio/webhooks.json"), webhooks).expect("written");
+    let document = b"<NotificationConfiguration><QueueConfiguration><Id>a</Id><Event>s3:ObjectCreated:*</Event>\
+        <Queue>arn:minio:sqs::T1:webhook</Queue></QueueConfiguration></NotificationConfiguration>";
+    for (state, status) in [("off", 400), ("", 200)] {
+        let mut command = command(&directory, &[]);
+        let server = Running::start(command.env("MINIO_NOTIFY_WEBHOOK_ENABLE_T1", state));
+        let put = ask(&server, ROOT, "PUT", "/plain?notification", document);
+        assert_eq!(put.status, status, "{state:?}: {}", put.text());
+    }
+}
+
+#[test]
 fn users_that_the_kms_encrypts_are_read_with_its_key() {
     let directory = volume("volume-kms");
     let mut command = command(&directory, &["--take-over", "incomplete"]);

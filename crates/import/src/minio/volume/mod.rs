@@ -68,6 +68,8 @@ pub struct Settings<'s> {
     pub take_over: TakeOver,
     /// Names of the webhooks that the server has.
     pub webhooks: Vec<String>,
+    /// Names of the webhooks that MinIO's variables turn off, whatever its settings say.
+    pub turned_off: Vec<String>,
     /// Checks a webhook of MinIO's settings, with the reason why the server cannot have it.
     pub check_webhook: fn(&FormerWebhook) -> Result<(), String>,
     /// Set if the caller no longer waits.
@@ -119,6 +121,13 @@ impl Volume {
         notes.extend(former.notes);
         for webhook in former.webhooks {
             if names.contains(&webhook.name) {
+                continue;
+            }
+            if settings.turned_off.contains(&webhook.name) {
+                notes.push(format!(
+                    "the webhook {} of MinIO's events is not brought over: its variable turns it off",
+                    webhook.name
+                ));
                 continue;
             }
             match (settings.check_webhook)(&webhook) {

@@ -101,6 +101,36 @@ fn a_full_device_is_refused_with_figures() {
 }
 
 #[test]
+fn webhooks_of_settings_are_kept_unless_the_server_has_them_or_variables_turn_them_off() {
+    let (_directory, volume) = volume();
+    make_private(&volume.own()).expect("made");
+    let former = |name: &str| {
+        let url = format!("http://localhost/{name}");
+        FormerWebhook { name: name.to_owned(), url, token: None }
+    };
+    let webhooks = ["own", "off", "kept", "bad"].map(former).into();
+    let settings = Settings {
+        identity: &IdentitySettings::new(CredentialsSource::Made),
+        keys: &KeyRing::default(),
+        take_over: TakeOver::default(),
+        webhooks: vec!["own".to_owned()],
+        turned_off: vec!["off".to_owned()],
+        check_webhook: |webhook| match &*webhook.name {
+            "bad" => Err("it is bad".to_owned()),
+            _ => Ok(()),
+        },
+        given_up: Arc::default(),
+    };
+    let mut notes = Vec::new();
+    let found = targets::Targets { webhooks, notes: Vec::new() };
+    let names = volume.keep_webhooks(found, &settings, &mut notes).expect("kept");
+    assert_eq!(names, ["own", "kept"], "those that notifications may refer to");
+    assert_eq!(volume.webhooks(), Ok(vec![former("kept")]));
+    let has = |part: &str| notes.iter().any(|note| note.contains(part));
+    assert!(notes.len() == 2 && has("off of MinIO's events") && has("it is bad"), "{notes:?}");
+}
+
+#[test]
 fn markers_are_read_back() {
     let (directory, volume) = volume();
     let survey = volume.survey().expect("readable");
