@@ -27,14 +27,17 @@ pub(super) struct Marker {
     pub(super) state: String,
     /// Keys in the volume.
     pub(super) keys: u64,
-    /// Items that were left out; 0 while it is not known.
+    /// Items that were left out.
     pub(super) left_out: u64,
+    /// The release and the keys of a take-over that is not finished.
+    #[serde(default)]
+    pub(super) by: Vec<String>,
 }
 
 impl Marker {
     pub(super) fn new(at: String, deployment: &str, stamp: String, survey: &Survey) -> Marker {
         let (deployment, state) = (deployment.to_owned(), state_of(survey));
-        Marker { at, deployment, stamp, state, keys: survey.keys, left_out: 0 }
+        Marker { at, deployment, stamp, state, keys: survey.keys, left_out: 0, by: Vec::new() }
     }
 
     /// True if nothing with data differs from that state.
@@ -58,7 +61,7 @@ impl Marker {
         read(&own.join(TAKING_OVER))
     }
 
-    /// Writes the marker of a take-over that begins, or that has left out items and has to begin anew.
+    /// Writes the marker of a take-over that begins.
     ///
     /// # Errors
     /// One line.

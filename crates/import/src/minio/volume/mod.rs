@@ -9,8 +9,8 @@
 //! ```
 //!
 //! An interrupted take-over goes on if MinIO's files are still in the state where it began; otherwise it begins anew, and nobody
-//! has seen what is discarded. So does one that ended because of items that were left out: versions are only added on top of
-//! a key, so an older one, which a key or a later release can read, would find no place. A finished one is never repeated. If MinIO has written to the volume since, the start ends with
+//! has seen what is discarded. So it does with other keys and with another release: versions are only added on top of a key, so an
+//! older one that was left out, and can be read now, would find no place. A finished one is never repeated. If MinIO has written to the volume since, the start ends with
 //! what to do, because both have data that the other lacks.
 
 mod marker;
@@ -235,16 +235,19 @@ impl Volume {
             configured.owner().ok_or("the credentials file has no user, who would own the data")?;
         make_private(&own)?;
         let survey = self.survey()?;
-        let marker = Marker::new(now(), deployment, stamp, &survey);
+        let marker =
+            Marker { by: by(settings.keys), ..Marker::new(now(), deployment, stamp, &survey) };
         match Marker::taking_over(&own)? {
-            Some(begun) if begun.left_out == 0 && begun.is_of(deployment, &survey) => {
+            Some(begun) if begun.by == marker.by && begun.is_of(deployment, &survey) => {
                 tracing::info!(directory = %shown, "an interrupted take-over goes on");
             }
             begun => {
                 if let Some(begun) = begun {
-                    let reason = match begun.left_out {
-                        0 => "MinIO has written since a take-over was interrupted",
-                        _ => "the last take-over left items out",
+                    let reason = match begun.by == marker.by {
+                        true => "MinIO has written since a take-over was interrupted",
+                        false => {
+                            "an unfinished take-over had other keys, or was of another release"
+                        }
                     };
                     tracing::info!(directory = %shown, "{reason}: it begins anew");
                 }
@@ -292,7 +295,6 @@ impl Volume {
             ));
         }
         if !is_accepted {
-            Marker { left_out, ..marker }.begin(&own)?;
             return Err(format!(
                 "{left_out} items of MinIO cannot be taken over; the lines above name each with the reason. Start with \
                  --take-over incomplete (LITEIO_TAKE_OVER=incomplete) to go on without them: they stay in {shown}, and \
@@ -315,6 +317,12 @@ impl Secrets {
         let kms = keys.master().iter().map(|key| *key.expose()).collect();
         Secrets { root, kms }
     }
+}
+
+/// This release, and the ids of the keys: what can be read depends on them.
+fn by(keys: &KeyRing) -> Vec<String> {
+    let release = concat!("LiteIO ", env!("CARGO_PKG_VERSION")).to_owned();
+    std::iter::once(release).chain(keys.ids().iter().map(ToString::to_string)).collect()
 }
 
 fn now() -> String {
