@@ -29,7 +29,7 @@ pub(super) struct Marker {
     pub(super) keys: u64,
     /// Items that were left out.
     pub(super) left_out: u64,
-    /// The release and the keys of a take-over that is not finished.
+    /// The release and the ids of the keys that take it over.
     #[serde(default)]
     pub(super) by: Vec<String>,
 }
