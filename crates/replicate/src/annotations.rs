@@ -9,18 +9,23 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use http::Method;
 use liteio_access::remote::RemoteKind;
+use liteio_client::CallError;
 use liteio_store::{ObjectChecksum, Store};
 
-use liteio_s3::replication::checksum_header;
+use liteio_s3::replication::{OBJECT_LOCKED, checksum_header};
 
 use crate::copy::{Copy, NotDone, Sent, is_missing};
 use crate::remote::{Identity, Pairs, pair, source_headers, time, version_name};
 
 impl Copy<'_> {
-    /// Makes the annotations of the copy those of the version.
-    pub(crate) async fn bring_annotations(&self, sent: &Sent<'_>) -> Result<(), NotDone> {
+    /// Makes the annotations of the copy those of the version. Returns the name of one that a lock of the copy keeps as
+    /// it is, if there is any.
+    pub(crate) async fn bring_annotations(
+        &self,
+        sent: &Sent<'_>,
+    ) -> Result<Option<String>, NotDone> {
         if sent.kind != RemoteKind::Liteio || !sent.object.has_annotations {
-            return Ok(());
+            return Ok(None);
         }
         let (bucket, key) = (sent.version.bucket.clone(), sent.key.clone());
         let version = sent.version.version_id;
@@ -29,8 +34,9 @@ impl Copy<'_> {
             let read = move |store: &Store| store.annotations_to_replicate(&bucket, &key, &version);
             self.app.blocking(read).await?
         };
-        let Some(there) = self.listed(sent).await? else { return Ok(()) };
+        let Some(there) = self.listed(sent).await? else { return Ok(None) };
         let (annotations, deleted) = found;
+        let mut kept = None;
         for annotation in annotations {
             // A hidden tag is another one at each server.
             if there.get(&annotation.name) == Some(&annotation.etag.to_string()) {
@@ -48,14 +54,23 @@ impl Copy<'_> {
             let checksum = found.annotation.checksum.map(ObjectChecksum::full_object);
             headers.extend(checksum.as_ref().map(checksum_header));
             let query = query(sent, &[("annotationName", &annotation.name)]);
-            self.remote.call(Method::PUT, &self.row.key, query, headers, found.payload).await?;
+            let put = self.remote.call(Method::PUT, &self.row.key, query, headers, found.payload);
+            match put.await {
+                Err(error) if is_locked(&error) => kept = Some(annotation.name),
+                put => drop(put?),
+            }
         }
         for (name, deleted_ms) in deleted.into_iter().filter(|(name, _)| there.contains_key(name)) {
             let headers = self.headers_of(sent, deleted_ms);
             let query = query(sent, &[("annotationName", &name)]);
-            self.remote.call(Method::DELETE, &self.row.key, query, headers, Bytes::new()).await?;
+            let delete =
+                self.remote.call(Method::DELETE, &self.row.key, query, headers, Bytes::new());
+            match delete.await {
+                Err(error) if is_locked(&error) => kept = Some(name),
+                deleted => drop(deleted?),
+            }
         }
-        Ok(())
+        Ok(kept)
     }
 
     /// The entity tags of the annotations of the copy, by their names; `None` if there is no copy.
@@ -87,6 +102,11 @@ impl Copy<'_> {
         headers.push(pair("x-amz-bypass-governance-retention", "true"));
         headers
     }
+}
+
+/// `true` if a lock of the copy refuses the change. Rights that are missing have the same code.
+fn is_locked(error: &CallError) -> bool {
+    error.code == "AccessDenied" && error.line.starts_with(OBJECT_LOCKED.trim_end_matches('.'))
 }
 
 fn query(sent: &Sent<'_>, more: &[(&str, &str)]) -> Pairs {

@@ -175,8 +175,18 @@ impl Copy<'_> {
             bytes = object.bytes;
             name = if kind == RemoteKind::S3 { made } else { None };
         }
+        // First the annotations: a lock that is younger than they are would refuse them there.
+        let mut kept = self.bring_annotations(&sent).await?;
         self.change(&sent, name.as_deref()).await?;
-        self.bring_annotations(&sent).await?;
+        if kept.is_some() {
+            // That lock may be one that has been taken off now.
+            kept = self.bring_annotations(&sent).await?;
+        }
+        if let Some(annotation) = kept {
+            // It may last for years, and the versions of the key that come later must not wait for its end.
+            let (target, key) = (&self.target.arn, &self.row.key);
+            tracing::warn!(target, key, annotation, "a lock of the copy keeps an older annotation");
+        }
         Ok(Outcome::Done { version: name, bytes })
     }
 

@@ -11,6 +11,7 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 use super::checksum;
 use super::dates::http_date;
 use super::details::Details;
+use super::replication::OBJECT_LOCKED;
 pub(super) use super::details::quoted;
 use liteio_wire::reply::ApiError;
 
@@ -71,7 +72,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         ),
         StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
         StoreError::ObjectLocked => {
-            s3_error!(AccessDenied, "Access Denied because object protected by object lock.")
+            S3Error::with_message(S3ErrorCode::AccessDenied, OBJECT_LOCKED)
         }
         StoreError::InvalidBucketState { message } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketState, message)

@@ -244,8 +244,7 @@ async fn versions_markers_tags_locks_and_parts_arrive_as_they_are() {
     let path = format!("/photos/a?tagging&versionId={first}");
     source.put(&path, TAGS).await.expect_status(200);
     source.delete(&path).await.expect_status(204);
-    let off = "<LegalHold><Status>OFF</Status></LegalHold>";
-    source.put("/photos/dir/b%20%C3%BC?legal-hold", off).await.expect_status(200);
+    source.put("/photos/dir/b%20%C3%BC?legal-hold", OFF).await.expect_status(200);
     let bypass = source.request("PUT", "/photos/dir/b%20%C3%BC?retention").body("<Retention/>");
     let bypass = bypass.header("x-amz-bypass-governance-retention", "true");
     bypass.send().await.expect_status(200);
@@ -254,6 +253,73 @@ async fn versions_markers_tags_locks_and_parts_arrive_as_they_are() {
     let all = equal((&source, "photos"), (&copy, "copies")).await;
     assert_eq!(all.len(), 7, "{all:#?}");
     until_status(&source, "/photos/a", "COMPLETED").await;
+}
+
+const ON: &str = "<LegalHold><Status>ON</Status></LegalHold>";
+const OFF: &str = "<LegalHold><Status>OFF</Status></LegalHold>";
+
+/// The annotations of a current version: their names, and their texts.
+async fn annotations(site: &Site, path: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for name in site.get(&format!("{path}?annotation")).await.elements("AnnotationName") {
+        let text = site.get(&format!("{path}?annotation&annotationName={name}")).await;
+        all.insert(name, String::from_utf8(text.body).expect("a text"));
+    }
+    all
+}
+
+/// Waits until the current version has exactly these annotations.
+async fn until_annotated(site: &Site, path: &str, wanted: &[(&str, &str)]) {
+    let wanted = wanted.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let (wanted, mut last) = (BTreeMap::from_iter(wanted), BTreeMap::new());
+    for _ in 0..20_000 {
+        last = annotations(site, path).await;
+        if last == wanted {
+            return;
+        }
+    }
+    panic!("{path} has {last:?} and not {wanted:?}");
+}
+
+#[tokio::test]
+async fn annotations_arrive_before_the_lock_that_keeps_them_and_after_the_one_that_did() {
+    let (source, mut copy) = pair().await;
+    let (changed, removed) =
+        ("/photos/a?annotation&annotationName=n", "/photos/a?annotation&annotationName=gone");
+    source.version("/photos/a", "1").await;
+    source.put(changed, "first").await.expect_status(200);
+    source.put(removed, "text").await.expect_status(200);
+    until_annotated(&copy, "/copies/a", &[("gone", "text"), ("n", "first")]).await;
+    copy.kill();
+    source.put(changed, "second").await.expect_status(200);
+    source.delete(removed).await.expect_status(204);
+    source.put("/photos/a?legal-hold", ON).await.expect_status(200);
+    copy.begin("");
+    until_annotated(&copy, "/copies/a", &[("n", "second")]).await;
+    equal((&source, "photos"), (&copy, "copies")).await;
+
+    copy.kill();
+    source.put("/photos/a?legal-hold", OFF).await.expect_status(200);
+    source.put(changed, "third").await.expect_status(200);
+    copy.begin("");
+    until_annotated(&copy, "/copies/a", &[("n", "third")]).await;
+    equal((&source, "photos"), (&copy, "copies")).await;
+}
+
+#[tokio::test]
+async fn a_lock_of_the_copy_keeps_an_annotation_and_no_later_version_waits_for_its_end() {
+    let (source, copy) = pair().await;
+    source.version("/photos/a", "1").await;
+    let annotation = "/photos/a?annotation&annotationName=n";
+    source.put(annotation, "first").await.expect_status(200);
+    until_annotated(&copy, "/copies/a", &[("n", "first")]).await;
+    copy.put("/copies/a?legal-hold", ON).await.expect_status(200);
+    source.put(annotation, "second").await.expect_status(200);
+    until_status(&source, "/photos/a", "COMPLETED").await;
+    assert_eq!(annotations(&copy, "/copies/a").await["n"], "first");
+    source.version("/photos/a", "2").await;
+    until_status(&source, "/photos/a", "COMPLETED").await;
+    assert_eq!(copy.get("/copies/a").await.expect_status(200).body, b"2");
 }
 
 #[tokio::test]
