@@ -1,8 +1,8 @@
 //! Annotations of a copy: a set of its own, written before the copy.
 //!
 //! A set may have a gigabyte, so it is copied in several transactions. Until the one that publishes the copy, the set is
-//! queued for removal, from a time on that no copy reaches; so nothing is left of a copy that fails. A set that
-//! was changed meanwhile has another revision, and the copy begins anew.
+//! queued for removal, from a time on that no copy reaches, or as soon as it fails; so nothing is left of a copy that
+//! fails. A set that was changed meanwhile has another revision, and the copy begins anew.
 
 use bytes::Bytes;
 use liteio_kv::{Read, Transaction, Write};
@@ -11,7 +11,7 @@ use super::annotations::{new_set, no_customer_key, no_name, resealed};
 use super::current::{self, Found};
 use super::seal::unlock;
 use super::{CopyOptions, ObjectId};
-use crate::encryption::{Encryption, ObjectSealing};
+use crate::encryption::{Encryption, EncryptionKey, ObjectSealing};
 use crate::error::StoreError;
 use crate::limits::{ANNOTATIONS_COPIED_BYTES, RECLAIM_BATCH};
 use crate::meta::annotation::{AnnotationRecord, SetDeletion, SetHead, SetId};
@@ -92,30 +92,64 @@ impl Store {
         let set = new_set(shared)?;
         let deletion = SetDeletion { after_ms: self.now_ms().saturating_add(WAITS_MS) };
         let staged = StagedSet { id: set, source: from, revision: head.revision };
+        let write = |rows: Rows| self.write_staged(set, &head, deletion, rows);
+        let written = self.stage_rows(&snapshot, &from, (from_key.as_ref(), key), write);
+        match written {
+            Ok(()) => Ok(Some(staged)),
+            Err(error) => {
+                self.discard_staged(&staged);
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands the annotations of `from` to `write`, as a copy has them.
+    fn stage_rows(
+        &self,
+        snapshot: &impl Read,
+        from: &SetId,
+        (from_key, key): (Option<&EncryptionKey>, KeyOfCopy<'_>),
+        write: impl Fn(Rows) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let (mut rows, mut bytes) = (Rows::new(), 0);
-        let mut cursor = space::within(&snapshot, &space::annotation(&from, ""))?;
+        let mut cursor = space::within(snapshot, &space::annotation(from, ""))?;
         while let Some((place, value)) = cursor.next()? {
             let (_, name) = space::split_annotation(place).ok_or_else(no_name)?;
             let record = AnnotationRecord::decode(place, value)?;
             if record.is_deleted() {
                 continue;
             }
-            let stored = AnnotationRecord::stored(&snapshot, &from, name)?;
+            let stored = AnnotationRecord::stored(snapshot, from, name)?;
             bytes += stored.len();
             let (record, stored) = match key {
                 KeyOfCopy::OfSource => (record, stored),
                 KeyOfCopy::New(to) => {
-                    resealed(shared, (name, &record, stored), (from_key.as_ref(), to))?
+                    resealed(self.shared(), (name, &record, stored), (from_key, to))?
                 }
             };
             rows.push((name.to_owned(), record, stored));
             if bytes >= ANNOTATIONS_COPIED_BYTES || rows.len() >= RECLAIM_BATCH {
-                self.write_staged(set, &head, deletion, std::mem::take(&mut rows))?;
+                write(std::mem::take(&mut rows))?;
                 bytes = 0;
             }
         }
-        self.write_staged(set, &head, deletion, rows)?;
-        Ok(Some(staged))
+        write(rows)
+    }
+
+    /// Removes the set of a copy that has failed. Best effort: what stays is removed after its time.
+    pub(super) fn discard_staged(&self, staged: &StagedSet) {
+        let set = staged.id;
+        let discarded = self.update_freeing(move |write, _| {
+            write.claim(Claim::Annotations(&set))?;
+            // A copy that was committed, though nobody knows, has taken it away.
+            if SetDeletion::read(write, &set)?.is_some() {
+                SetDeletion { after_ms: 0 }.write(write, &set)?;
+            }
+            Ok(Committed::new(()))
+        });
+        if discarded.wait().is_ok() {
+            self.shared().work.wake();
+        }
     }
 
     fn write_staged(

@@ -4,7 +4,7 @@ use std::iter::once_with;
 use std::sync::Arc;
 
 use liteio_checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
-use liteio_kv::Write as _;
+use liteio_kv::{Read, Write as _};
 
 use super::annotation_copy::{self, AnnotationDirective, KeyOfCopy, StagedSet};
 use super::body::NewBody;
@@ -146,14 +146,22 @@ impl Store {
             let target = (Arc::clone(target_bucket), target_key.clone());
             let staged = match has_annotations {
                 false => Ok(None),
-                true => prepared.key_of_copy().and_then(|key| {
-                    self.stage_annotations(&source, &options, prepared.stamp().as_ref(), key)
-                }),
+                true => {
+                    self.may_copy(&source, (target_bucket, &target_key), &options).and_then(|()| {
+                        let (stamp, key) = (prepared.stamp(), prepared.key_of_copy()?);
+                        self.stage_annotations(&source, &options, stamp.as_ref(), key)
+                    })
+                }
             };
             let copied = match staged {
                 Ok(staged) => {
                     let prepared = (prepared, staged);
-                    self.copy(source.clone(), target, options.clone(), prepared, blob).wait()
+                    let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
+                    let copied = copied.wait();
+                    if let (Err(_), Some(staged)) = (&copied, &staged) {
+                        self.discard_staged(staged);
+                    }
+                    copied
                 }
                 Err(error) => Err(error),
             };
@@ -163,6 +171,20 @@ impl Store {
             }
         }
         Pending::ready(Err(StoreError::ConditionalRequestConflict))
+    }
+
+    /// Decides what the transaction of a copy decides again, so that one that fails writes no annotations before.
+    fn may_copy(
+        &self,
+        source: &ObjectId,
+        (bucket, key): (&Bucket, &ObjectKey),
+        options: &CopyOptions,
+    ) -> Result<(), StoreError> {
+        let snapshot = self.snapshot()?;
+        let slot = Slot::look(&snapshot, self.shared(), bucket, bucket.state(&snapshot)?, key)?;
+        let from = find_source(&snapshot, self.shared(), source, options)?;
+        slot.check(&options.conditions)?;
+        slot.check_quota(&snapshot, from.bytes)
     }
 
     /// Computes and writes the parts of the copy that the source does not have. Returns whether the source has
@@ -299,19 +321,11 @@ impl Store {
             publish::fetch(write, &target_bucket, [&target_key], of_source.chain(from))?;
             source.bucket.require(write)?;
             let slot = Slot::open(write, shared, &target_bucket, &target_key)?;
-            let version = source.version.as_ref();
-            let Found { record: from, .. } =
-                current::find(write, &source.bucket, &source.key, version)?;
-            if from.is_delete_marker {
-                return Err(StoreError::IsDeleteMarker { marker: from.delete_marker() });
-            }
-            restores::check(shared, &from, options.source_archive)?;
-            check_copy_source(shared, &options.source_conditions, (&from.etag, from.modified_ms))?;
+            let from = find_source(write, shared, &source, &options)?;
             if prepared.stamp().is_some_and(|stamp| stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);
             }
             slot.check(&options.conditions)?;
-            check_size(from.bytes)?;
             let staged = annotations.as_ref();
             let set = annotation_copy::take(write, &from, options.annotations, staged)?;
             let source_version = from.version_id();
@@ -345,6 +359,25 @@ impl Store {
             Ok(Committed::with_guard(CopyOutcome { object, source_version }, wakes))
         })
     }
+}
+
+/// The source of a copy, if it may be copied.
+fn find_source(
+    from: &impl Read,
+    shared: &Shared,
+    source: &ObjectId,
+    options: &CopyOptions,
+) -> Result<ObjectRecord, StoreError> {
+    let version = source.version.as_ref();
+    let Found { record, .. } = current::find(from, &source.bucket, &source.key, version)?;
+    if record.is_delete_marker {
+        return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
+    }
+    restores::check(shared, &record, options.source_archive)?;
+    let conditions = &options.source_conditions;
+    check_copy_source(shared, conditions, (&record.etag, record.modified_ms))?;
+    check_size(record.bytes)?;
+    Ok(record)
 }
 
 /// The fields of a copy that come from its source, or were made instead.

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use liteio_store::limits::{ANNOTATION_BYTES_MAX, ANNOTATIONS_MAX};
 use liteio_store::{
     Annotate, Annotation, AnnotationChange, AnnotationDirective, AnnotationName, AnnotationQuery,
-    BodyOptions, Cause, CopyOptions, DeleteTarget, Encryption, EncryptionKey, EtagCondition,
-    KeyRing, NamedKey, NewAnnotation, NewBucket, NotificationRule, Notifications, ObjectId,
-    ObjectLock, ObjectMetadata, ObjectVersion, PutOptions, ReadConditions, RenameOptions,
-    Retention, RetentionMode, Store, StoreConfig, StoreError, VersionChange, VersionId, Versioning,
+    BodyOptions, Cause, Clock, CopyOptions, DeleteTarget, Encryption, EncryptionKey, EtagCondition,
+    KeyRing, LegalHold, ManualClock, NamedKey, NewAnnotation, NewBucket, NotificationRule,
+    Notifications, ObjectId, ObjectLock, ObjectMetadata, ObjectVersion, PutOptions, ReadConditions,
+    RenameOptions, Retention, RetentionMode, Store, StoreConfig, StoreError, VersionChange,
+    VersionId, Versioning, WriteConditions,
 };
 use md5::{Digest as _, Md5};
 
@@ -215,6 +216,32 @@ fn a_long_set_is_copied_and_removed_in_steps() {
         assert_eq!(names(store, "b", None).split(' ').count(), 300);
         assert_eq!(payload(store, "b", None, "n299").expect("there"), b"text 299");
     });
+}
+
+#[test]
+fn nothing_is_left_of_a_copy_that_fails() {
+    let clock = Arc::new(ManualClock::new(1_700_000_000_000));
+    let store = quiet(StoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..config(1) });
+    let here = bucket(&store, "bucket");
+    put(&store, "a", b"body");
+    annotate(&store, "a", "n", b"text");
+    put(&store, "taken", b"there");
+    let copied = |to: &str, options: CopyOptions| {
+        let source = ObjectId { bucket: Arc::clone(&here), key: key("a"), version: None };
+        store.copy_object(source, &here, key(to), options).wait()
+    };
+    let conditions =
+        WriteConditions { if_none_match: Some(EtagCondition::Any), ..WriteConditions::default() };
+    let refused = copied("taken", CopyOptions { conditions, ..CopyOptions::default() });
+    assert!(matches!(refused, Err(StoreError::PreconditionFailed { .. })), "{refused:?}");
+    // Only the transaction decides that the bucket has no locks.
+    let lock = ObjectLock { legal_hold: LegalHold::On, ..ObjectLock::default() };
+    let refused = copied("b", CopyOptions { lock, ..CopyOptions::default() });
+    assert!(matches!(refused, Err(StoreError::InvalidRequest { .. })), "{refused:?}");
+    store.reclaim().expect("reclaimed");
+    // No set waits for the time that no copy reaches.
+    clock.advance_ms(48 * 60 * 60 * 1000);
+    check(&store, 0);
 }
 
 #[test]
