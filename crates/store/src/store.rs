@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_blob::BlobStore;
 use liteio_blob::lost::LostBlobs;
@@ -22,6 +22,7 @@ use crate::pending::{Committed, Pending};
 use crate::process::{
     Background, DatabaseClock, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
 };
+use crate::reclaim::NEVER_MS;
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     pub(crate) is_swept: AtomicBool,
     /// `true` if space of deleted blobs is given back later.
     pub(crate) is_settling: AtomicBool,
+    /// Time at which the next set of annotations that waits for its copy is removed, in milliseconds since 1970.
+    pub(crate) next_set_ms: AtomicU64,
     /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
     /// Content of a standby that is deleted once nobody reads it.
@@ -179,6 +182,7 @@ impl Store {
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
             is_settling: AtomicBool::new(false),
+            next_set_ms: AtomicU64::new(NEVER_MS),
             sweep_failure: Mutex::new(None),
             unlinked: Mutex::default(),
             removed_from: Mutex::new(BTreeSet::new()),

@@ -3,46 +3,92 @@
 //! The transaction that removes a version queues its set. The rows of the set go in bounded steps, the entry of the
 //! queue with the last. A crash at any point leaves the entry.
 
-use liteio_kv::{Transaction, Write};
+use std::ops::Bound;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use super::ReclaimReport;
+use liteio_kv::{Read as _, Transaction, Write};
+
+use super::{GRACE_PAUSE_MAX, RETRY_AFTER, ReclaimReport};
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::annotation::{SetDeletion, SetId};
 use crate::meta::claim::Claim;
-use crate::meta::space;
+use crate::meta::{key, space};
 use crate::pending::Committed;
 use crate::store::Store;
 
+/// The value of the time of the next removal while no set waits for one.
+pub(crate) const NEVER_MS: u64 = u64::MAX;
+
 impl Store {
-    /// Works off the queue of removed sets of annotations.
+    /// Works off the queue of removed sets of annotations, and notes when the next one is due.
     pub(super) fn reclaim_annotations(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
-        let now_ms = self.now_ms();
-        let mut queued: Vec<SetId> = Vec::new();
-        self.walk(&self.snapshot()?, space::ALL_ANNOTATION_DELETIONS, &mut |place, value| {
-            // A damaged entry stays for verify and repair, and does not stop the others.
-            if let (Some(set), Ok(deletion)) =
-                (space::split_annotation_deletion(place), SetDeletion::decode(place, value))
-                && deletion.after_ms <= now_ms
-                && queued.len() < RECLAIM_BATCH
-            {
-                queued.push(set);
+        let mut position = Bound::Included(space::ALL_ANNOTATION_DELETIONS.to_vec());
+        let mut next_ms = NEVER_MS;
+        while let Some(due) = self.read_due_sets(&mut position, &mut next_ms)? {
+            for set in due {
+                self.check_term()?;
+                while !self.take_set_apart(set, report)? {}
             }
-            Ok(())
-        })?;
-        for set in queued {
-            self.check_term()?;
-            loop {
-                let step = self
-                    .update_freeing(move |write, _| take_apart(write, &set).map(Committed::new));
-                let removed = step.wait()?;
-                report.annotations += removed;
-                if removed == 0 {
-                    break;
+        }
+        self.inner.next_set_ms.store(next_ms, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Time until the next look at sets that wait for their copies; `None` if there were none at the last look.
+    pub(super) fn until_next_set(&self) -> Option<Duration> {
+        let next_ms = self.inner.next_set_ms.load(Ordering::Relaxed);
+        let left = Duration::from_millis(next_ms.saturating_sub(self.now_ms()));
+        // The clock may be set, so the longest wait is short.
+        (next_ms != NEVER_MS).then(|| left.clamp(RETRY_AFTER, GRACE_PAUSE_MAX))
+    }
+
+    /// The sets that are due of the next entries of the queue; `None` at its end.
+    fn read_due_sets(
+        &self,
+        position: &mut Bound<Vec<u8>>,
+        next_ms: &mut u64,
+    ) -> Result<Option<Vec<SetId>>, StoreError> {
+        let now_ms = self.now_ms();
+        let end = key::successor(space::ALL_ANNOTATION_DELETIONS).unwrap_or_default();
+        let snapshot = self.snapshot()?;
+        let (mut due, mut last) = (Vec::new(), None);
+        {
+            let lower = position.as_ref().map(Vec::as_slice);
+            let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
+            let mut entries = 0;
+            while entries < RECLAIM_BATCH
+                && let Some((place, value)) = cursor.next()?
+            {
+                entries += 1;
+                last = Some(place.to_vec());
+                // A damaged entry stays for verify and repair, and does not stop the others.
+                if let (Some(set), Ok(SetDeletion { after_ms })) =
+                    (space::split_annotation_deletion(place), SetDeletion::decode(place, value))
+                {
+                    match after_ms <= now_ms {
+                        true => due.push(set),
+                        false => *next_ms = after_ms.min(*next_ms),
+                    }
                 }
             }
         }
-        Ok(())
+        let Some(last) = last else { return Ok(None) };
+        *position = Bound::Excluded(last);
+        Ok(Some(due))
+    }
+
+    /// Removes a bounded number of annotations of a set; `true` once it is gone.
+    fn take_set_apart(&self, set: SetId, report: &mut ReclaimReport) -> Result<bool, StoreError> {
+        // The rest is left to the next start.
+        if self.shared().work.is_stopped() {
+            return Err(StoreError::Closed);
+        }
+        let step = self.update_freeing(move |write, _| take_apart(write, &set).map(Committed::new));
+        let removed = step.wait()?;
+        report.annotations += removed;
+        Ok(removed == 0)
     }
 }
 
@@ -74,4 +120,63 @@ fn take_apart(write: &mut Transaction<'_>, set: &SetId) -> Result<u64, StoreErro
         false => {}
     }
     Ok(names.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use liteio_disk::SimulatedDisk;
+
+    use super::*;
+    use crate::{ManualClock, StoreConfig};
+
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+    /// Queues `number` sets without annotations, whose ids begin with `first`.
+    fn queue(store: &Store, (first, number): (u8, u16), after_ms: u64) {
+        let queued = store.update(move |write, _| {
+            for it in 0..number {
+                let [high, low] = it.to_be_bytes();
+                let mut set = SetId::default();
+                set[..3].copy_from_slice(&[first, high, low]);
+                SetDeletion { after_ms }.write(write, &set)?;
+            }
+            Ok(Committed::new(()))
+        });
+        queued.wait().expect("queued");
+    }
+
+    fn queued(store: &Store) -> usize {
+        let snapshot = store.snapshot().expect("a snapshot");
+        let mut cursor =
+            space::within(&snapshot, space::ALL_ANNOTATION_DELETIONS).expect("a cursor");
+        let mut number = 0;
+        while cursor.next().expect("read").is_some() {
+            number += 1;
+        }
+        number
+    }
+
+    #[test]
+    fn a_turn_removes_all_sets_that_are_due_and_knows_when_to_look_again() {
+        let clock = Arc::new(ManualClock::new(DAY_MS));
+        let memory = StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() };
+        let config = StoreConfig { clock: Arc::clone(&clock) as _, ..memory };
+        // Without a thread of its own.
+        let disk = Arc::new(SimulatedDisk::new(1));
+        let store = Store::open_on(disk, config).expect("opens");
+        // More than one step takes, also before those that are due.
+        let many = u16::try_from(RECLAIM_BATCH).expect("a small number") + 1;
+        queue(&store, (1, many), 2 * DAY_MS);
+        queue(&store, (2, 2 * many), 0);
+        store.reclaim().expect("reclaimed");
+        assert_eq!(queued(&store), many.into());
+        assert_eq!(store.until_later_work(), Some(GRACE_PAUSE_MAX));
+        clock.set_ms(2 * DAY_MS - 10);
+        assert_eq!(store.until_later_work(), Some(RETRY_AFTER));
+        clock.set_ms(2 * DAY_MS);
+        store.reclaim().expect("reclaimed");
+        assert_eq!((queued(&store), store.until_later_work()), (0, None));
+    }
 }

@@ -1,11 +1,13 @@
 //! Keeping the orphans of a sweep for some days, then deleting them.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use liteio_blob::lost::{self, LostBlob};
 use liteio_blob::{BlobError, BlobId};
 use liteio_disk::Disk;
 
+use super::LOOK_AGAIN_AFTER;
 use crate::error::StoreError;
 use crate::limits::LOST_DAYS;
 use crate::store::Store;
@@ -110,10 +112,12 @@ impl Store {
         Ok(())
     }
 
-    /// `true` if there were lost blobs, or space to give back, at the last look.
-    pub(super) fn has_later_work(&self) -> bool {
-        self.shared().counters.lost_blobs.load(Ordering::Relaxed) > 0
-            || self.inner.is_settling.load(Ordering::Relaxed)
+    /// Time until the next look, if at the last one there were lost blobs, space to give back, or annotations that
+    /// wait for their copies.
+    pub(super) fn until_later_work(&self) -> Option<Duration> {
+        let is_soon = self.shared().counters.lost_blobs.load(Ordering::Relaxed) > 0
+            || self.inner.is_settling.load(Ordering::Relaxed);
+        if is_soon { Some(LOOK_AGAIN_AFTER) } else { self.until_next_set() }
     }
 
     /// The current day, counted from 1970.

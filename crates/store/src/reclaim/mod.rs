@@ -19,6 +19,7 @@ mod grace;
 mod indexes;
 mod lost;
 
+pub(crate) use self::annotations::NEVER_MS;
 pub(crate) use self::lost::WithoutSpace;
 
 use std::ops::Bound;
@@ -187,7 +188,7 @@ impl Store {
                 // finds damage. The work is tried again.
                 timeout = match (&result, tended) {
                     (Err(_) | Ok((_, false)), _) | (_, Err(_)) => Some(RETRY_AFTER),
-                    (Ok(_), Ok(())) => store.has_later_work().then_some(LOOK_AGAIN_AFTER),
+                    (Ok(_), Ok(())) => store.until_later_work(),
                 };
                 drop(store);
                 // At most one sync per interval, not one per overwrite; and one look per interval at
