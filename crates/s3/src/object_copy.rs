@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
     AnnotationDirective, ArchiveAccess, Bucket, CopyOptions, CopyOutcome, EncryptionScheme,
-    ObjectId, ObjectKey, ReadConditions, StoreError, VersionId,
+    ObjectId, ObjectKey, ReadConditions, Store, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -66,9 +66,9 @@ pub(super) async fn copy_object(
     let source_key = encryption::copy_source_key(app, &headers, &extensions)?;
     let mut source_conditions = condition::of_copy_source(&extensions);
     let copied = Copied { tags: tags.is_none(), annotations: directive, to: &key };
-    let (source, directive) =
-        source_with(app, &granted, sent, input.copy_source, &mut source_conditions, Some(copied))
-            .await?;
+    let asked_for = input.copy_source.clone();
+    let (source, annotations) =
+        source_with(app, &granted, sent, asked_for, &mut source_conditions, Some(copied)).await?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     // As on AWS, a default encryption of the bucket may change the encryption of the object.
@@ -87,7 +87,7 @@ pub(super) async fn copy_object(
         false => None,
     };
     let algorithm = header(&headers, "x-amz-checksum-algorithm");
-    let options = CopyOptions {
+    let mut options = CopyOptions {
         metadata: new_metadata,
         redirect_location: metadata::redirect(&headers)?,
         tags,
@@ -100,18 +100,36 @@ pub(super) async fn copy_object(
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,
-        annotations: directive,
+        annotations,
         source_archive: ArchiveAccess::Restored,
         cause: event_cause::of_request(&granted, &extensions),
     };
     // A blocking thread: the copy may read the source, to compute another checksum or to encrypt
     // with another key.
     let target_bucket = Arc::clone(granted.bucket());
-    let copied =
-        app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
-    let copied = copied.await.map_err(from_copy)?;
+    let mut attempts = ATTEMPTS;
+    let copied = loop {
+        let (source, target) = (source.clone(), Arc::clone(&target_bucket));
+        let (target_key, options_now) = (key.clone(), options.clone());
+        let copy =
+            move |store: &Store| store.copy_object(source, &target, target_key, options_now).wait();
+        let copied = app.blocking(copy).await;
+        attempts -= 1;
+        let is_changed = matches!(copied, Err(StoreError::ConditionalRequestConflict));
+        if !is_changed || options.annotations != AnnotationDirective::SawNone || attempts == 0 {
+            break copied.map_err(from_copy)?;
+        }
+        // The source may have got annotations, or is another version: who may copy them is decided again.
+        let copied = Copied { tags: options.tags.is_none(), annotations: directive, to: &key };
+        let (asked_for, conditions) = (input.copy_source.clone(), &mut options.source_conditions);
+        let again = source_with(app, &granted, sent, asked_for, conditions, Some(copied)).await?;
+        options.annotations = again.1;
+    };
     response(app, &target_bucket, &copied, &asked)
 }
+
+/// Attempts of a copy whose source gets its first annotation meanwhile.
+const ATTEMPTS: usize = 4;
 
 /// True if the copy changes more than the metadata. A copy of an object to itself must change
 /// something.
@@ -162,7 +180,7 @@ pub(super) async fn source(
 /// Time of check to time of use: if the decision depended on the object (its owner, ACL or tags),
 /// `conditions` get its ETag, so that an object that replaced it in the meantime is not copied.
 /// The sender must also be allowed to read and write the source's tags and annotations, if they are `copied` and it
-/// has any. Annotations that it gets later are not copied.
+/// has any. A copy finds out by [`AnnotationDirective::SawNone`] if it has got some since.
 async fn source_with(
     app: &App,
     target: &Granted,
@@ -198,10 +216,14 @@ async fn source_with(
         let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref())).await;
         // A missing source is reported by the copy itself.
         let has_annotations = found.as_ref().is_ok_and(|found| found.has_annotations);
-        if has_annotations && annotations == AnnotationDirective::Copy {
+        directive = match annotations {
+            AnnotationDirective::Copy if has_annotations => AnnotationDirective::Copy,
+            AnnotationDirective::Copy => AnnotationDirective::SawNone,
+            other => other,
+        };
+        if directive == AnnotationDirective::Copy {
             let (to, from) = ((target, target_key.as_str()), (key.as_str(), version));
             access::copied_annotations(app, to, sent, &granted, from).await?;
-            directive = AnnotationDirective::Copy;
         }
         let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
         if copies_tags && !tags.is_empty() {

@@ -32,6 +32,9 @@ pub enum AnnotationDirective {
     Copy,
     /// None.
     Exclude,
+    /// None, because the caller saw none. If the source has some now, the copy fails at once with
+    /// [`StoreError::ConditionalRequestConflict`], so that the caller decides again.
+    SawNone,
 }
 
 /// The data key of a copy.
@@ -68,7 +71,7 @@ impl Store {
         expected: Option<&[u8; 16]>,
         key: KeyOfCopy<'_>,
     ) -> Result<Option<StagedSet>, StoreError> {
-        if options.annotations == AnnotationDirective::Exclude {
+        if options.annotations != AnnotationDirective::Copy {
             return Ok(None);
         }
         let snapshot = self.snapshot()?;
@@ -176,14 +179,15 @@ impl Store {
 /// The set for a copy of `from`, which its version has from now on.
 ///
 /// # Errors
-/// [`StoreError::ConditionalRequestConflict`] if annotations of the source were changed since.
+/// [`StoreError::ConditionalRequestConflict`] if annotations of the source were changed since, or are some where the
+/// caller saw none.
 pub(super) fn take(
     write: &mut Transaction<'_>,
     from: &ObjectRecord,
     directive: AnnotationDirective,
     staged: Option<&StagedSet>,
 ) -> Result<Option<SetId>, StoreError> {
-    let set = from.extensions.annotations()?.filter(|_| directive == AnnotationDirective::Copy);
+    let set = from.extensions.annotations()?.filter(|_| directive != AnnotationDirective::Exclude);
     let (set, staged) = match (set, staged) {
         (None, None) => return Ok(None),
         (Some(set), Some(staged)) if set == staged.source => (set, staged),

@@ -166,7 +166,8 @@ impl Store {
                 Err(error) => Err(error),
             };
             match copied {
-                Err(StoreError::ConditionalRequestConflict) => {}
+                Err(StoreError::ConditionalRequestConflict)
+                    if options.annotations != AnnotationDirective::SawNone => {}
                 result => return Pending::ready(result),
             }
         }

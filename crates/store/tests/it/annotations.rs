@@ -219,6 +219,30 @@ fn a_long_set_is_copied_and_removed_in_steps() {
 }
 
 #[test]
+fn a_copy_whose_caller_saw_no_annotation_loses_none() {
+    over_a_database(|store| {
+        let here = bucket(store, "bucket");
+        put(store, "a", b"body");
+        let copied = || {
+            let source = ObjectId { bucket: Arc::clone(&here), key: key("a"), version: None };
+            let annotations = AnnotationDirective::SawNone;
+            let options = CopyOptions { annotations, ..CopyOptions::default() };
+            store.copy_object(source, &here, key("a"), options).wait()
+        };
+        copied().expect("copied onto itself");
+        annotate(store, "a", "n", b"text");
+        let refused = copied();
+        assert!(
+            matches!(refused, Err(StoreError::ConditionalRequestConflict)),
+            "it came after the caller's look: {refused:?}"
+        );
+        assert_eq!(payload(store, "a", None, "n").expect("kept"), b"text");
+        remove(store, "a", "n").expect("was there");
+        copied().expect("none again");
+    });
+}
+
+#[test]
 fn nothing_is_left_of_a_copy_that_fails() {
     let clock = Arc::new(ManualClock::new(1_700_000_000_000));
     let store = quiet(StoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..config(1) });
