@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    AnnotationDirective, ArchiveAccess, Bucket, CopyOptions, CopyOutcome, EncryptionScheme,
-    ObjectId, ObjectKey, ReadConditions, Store, StoreError, VersionId,
+    AnnotationDirective, AnnotationQuery, ArchiveAccess, Bucket, CopyOptions, CopyOutcome,
+    EncryptionScheme, ObjectId, ObjectKey, ReadConditions, Store, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -215,7 +215,8 @@ async fn source_with(
     if let Some(Copied { tags: copies_tags, annotations, to: target_key }) = copied {
         let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref())).await;
         // A missing source is reported by the copy itself.
-        let has_annotations = found.as_ref().is_ok_and(|found| found.has_annotations);
+        let has_annotations = found.as_ref().is_ok_and(|found| found.has_annotations)
+            && has_live_annotations(app, &bucket, &key, version_id).await;
         directive = match annotations {
             AnnotationDirective::Copy if has_annotations => AnnotationDirective::Copy,
             AnnotationDirective::Copy => AnnotationDirective::SawNone,
@@ -239,6 +240,20 @@ async fn source_with(
         }
     }
     Ok((ObjectId { bucket, key, version: version_id }, directive))
+}
+
+/// `true` if a version has annotations, and not only tombstones of some.
+async fn has_live_annotations(
+    app: &App,
+    bucket: &Arc<Bucket>,
+    key: &ObjectKey,
+    version: Option<VersionId>,
+) -> bool {
+    let (bucket, key) = (Arc::clone(bucket), key.clone());
+    let query = AnnotationQuery { max: 1, ..AnnotationQuery::default() };
+    let read = move |store: &Store| store.list_annotations(&bucket, &key, version.as_ref(), &query);
+    // One that cannot be listed cannot be copied either, and the copy says why.
+    app.blocking(read).await.map_or(true, |page| !page.annotations.is_empty())
 }
 
 /// Maps an error of a copy. The source is not the resource of the request, so 304 and 405 do not

@@ -81,14 +81,14 @@ impl Store {
             return Err(StoreError::ConditionalRequestConflict);
         }
         let Some(from) = record.extensions.annotations()? else { return Ok(None) };
-        if matches!(options.encryption, Some(Encryption::Customer(_))) {
-            return Err(no_customer_key());
-        }
         let shared = self.shared();
         let head = SetHead::read(&snapshot, &from)?;
         let head = head.ok_or_else(|| StoreError::corrupt("annotations have no head"))?;
         if head.count == 0 {
             return Ok(None);
+        }
+        if matches!(options.encryption, Some(Encryption::Customer(_))) {
+            return Err(no_customer_key());
         }
         let customer = options.source_key.as_ref();
         let from_key = unlock(shared, source.bucket.id, &source.key, &record, customer)?;

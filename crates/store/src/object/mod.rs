@@ -95,7 +95,7 @@ pub struct ObjectVersion {
     pub acl: Option<Vec<u8>>,
     /// The status of its replication, if it is copied, or a copy.
     pub replication: Option<ReplicationStatus>,
-    /// `true` if it has annotations.
+    /// `true` if it has annotations, or tombstones of some for replication.
     pub has_annotations: bool,
     /// `true` if the body is in a tier.
     pub is_in_tier: bool,

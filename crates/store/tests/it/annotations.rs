@@ -9,8 +9,8 @@ use liteio_store::{
     BodyOptions, Cause, Clock, CopyOptions, DeleteTarget, Encryption, EncryptionKey, EtagCondition,
     KeyRing, LegalHold, ManualClock, NamedKey, NewAnnotation, NewBucket, NotificationRule,
     Notifications, ObjectId, ObjectLock, ObjectMetadata, ObjectVersion, PutOptions, ReadConditions,
-    RenameOptions, Retention, RetentionMode, Store, StoreConfig, StoreError, VersionChange,
-    VersionId, Versioning, WriteConditions,
+    RenameOptions, Replication, ReplicationRule, Retention, RetentionMode, Store, StoreConfig,
+    StoreError, VersionChange, VersionId, Versioning, WriteConditions,
 };
 use md5::{Digest as _, Md5};
 
@@ -240,6 +240,30 @@ fn a_copy_whose_caller_saw_no_annotation_loses_none() {
         remove(store, "a", "n").expect("was there");
         copied().expect("none again");
     });
+}
+
+#[test]
+fn a_tombstone_is_no_annotation_of_a_copy() {
+    let store = quiet(config(1));
+    let here = bucket(&store, "bucket");
+    store.set_versioning(&here, Versioning::Enabled).wait().expect("set");
+    let target = "arn:aws:s3:::copies".to_owned();
+    let rule = ReplicationRule { is_enabled: true, target, ..ReplicationRule::default() };
+    let replication = Replication { rules: vec![rule], document: b"document".to_vec() };
+    store.set_replication(&here, Some(replication), Vec::new()).wait().expect("set");
+    put(&store, "a", b"body");
+    annotate(&store, "a", "n", b"text");
+    remove(&store, "a", "n").expect("was there");
+    assert!(head_object(&store, &here, &key("a"), None).expect("there").has_annotations);
+    let key_of_client = EncryptionKey::new([9; 32]);
+    let encryption = Some(Encryption::Customer(key_of_client));
+    for annotations in [AnnotationDirective::Copy, AnnotationDirective::SawNone] {
+        let source = ObjectId { bucket: Arc::clone(&here), key: key("a"), version: None };
+        let options =
+            CopyOptions { encryption: encryption.clone(), annotations, ..CopyOptions::default() };
+        store.copy_object(source, &here, key("b"), options).wait().expect("copied");
+    }
+    check(&store, 0);
 }
 
 #[test]
