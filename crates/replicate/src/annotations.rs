@@ -4,13 +4,14 @@
 //! deleted annotation leaves a tombstone, so that a list tells what is to be deleted there. Other services get no
 //! annotations: one that does not know the parameter would take the annotation for the object.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use http::Method;
 use liteio_access::remote::RemoteKind;
 use liteio_client::CallError;
-use liteio_store::{ObjectChecksum, Store};
+use liteio_store::{Annotation, ObjectChecksum, Store};
 
 use liteio_s3::replication::{OBJECT_LOCKED, checksum_header};
 
@@ -38,8 +39,7 @@ impl Copy<'_> {
         let (annotations, deleted) = found;
         let mut kept = None;
         for annotation in annotations {
-            // A hidden tag is another one at each server.
-            if there.get(&annotation.name) == Some(&annotation.etag.to_string()) {
+            if there.get(&annotation.name).is_some_and(|it| it.is_current(&annotation)) {
                 continue;
             }
             let (bucket, key, name) = (bucket.clone(), key.clone(), annotation.name.clone());
@@ -60,7 +60,10 @@ impl Copy<'_> {
                 put => drop(put?),
             }
         }
-        for (name, deleted_ms) in deleted.into_iter().filter(|(name, _)| there.contains_key(name)) {
+        let is_there = |(name, deleted_ms): &(String, u64)| {
+            there.get(name).is_some_and(|it| it.second <= second(*deleted_ms))
+        };
+        for (name, deleted_ms) in deleted.into_iter().filter(is_there) {
             let headers = self.headers_of(sent, deleted_ms);
             let query = query(sent, &[("annotationName", &name)]);
             let delete =
@@ -73,8 +76,8 @@ impl Copy<'_> {
         Ok(kept)
     }
 
-    /// The entity tags of the annotations of the copy, by their names; `None` if there is no copy.
-    async fn listed(&self, sent: &Sent<'_>) -> Result<Option<HashMap<String, String>>, NotDone> {
+    /// The annotations of the copy, by their names; `None` if there is no copy.
+    async fn listed(&self, sent: &Sent<'_>) -> Result<Option<HashMap<String, Listed>>, NotDone> {
         let mut there = HashMap::new();
         let mut token: Option<String> = None;
         loop {
@@ -86,8 +89,10 @@ impl Copy<'_> {
                 Err(error) if is_missing(&error) => return Ok(None),
                 answer => answer?,
             };
-            for (name, tag) in answer.pairs("Annotations", ["AnnotationName", "ETag"]) {
-                there.insert(name, tag.trim_matches('"').to_owned());
+            let times = answer.pairs("Annotations", ["AnnotationName", "LastModified"]);
+            let tags = answer.pairs("Annotations", ["AnnotationName", "ETag"]);
+            for ((name, second), (_, tag)) in times.into_iter().zip(tags) {
+                there.insert(name, Listed { tag: tag.trim_matches('"').to_owned(), second });
             }
             token = answer.text("NextContinuationToken").filter(|token| !token.is_empty());
             if token.is_none() {
@@ -104,6 +109,30 @@ impl Copy<'_> {
     }
 }
 
+/// An annotation of the copy, as a list tells it: its time in whole seconds.
+struct Listed {
+    tag: String,
+    second: String,
+}
+
+impl Listed {
+    /// `true` if the copy needs nothing of the version's annotation. One with the same text and an earlier time needs
+    /// the time, or an older change of another server would win there and not here.
+    fn is_current(&self, annotation: &Annotation) -> bool {
+        match self.second.cmp(&second(annotation.modified_ms)) {
+            Ordering::Less => false,
+            // A hidden tag is another one at each server: it is sent, and changes nothing there.
+            Ordering::Equal => self.tag == annotation.etag.to_string(),
+            Ordering::Greater => true,
+        }
+    }
+}
+
+/// The time without its milliseconds, as lists have it.
+fn second(at_ms: u64) -> String {
+    time(at_ms - at_ms % 1000)
+}
+
 /// `true` if a lock of the copy refuses the change. Rights that are missing have the same code.
 fn is_locked(error: &CallError) -> bool {
     error.code == "AccessDenied" && error.line.starts_with(OBJECT_LOCKED.trim_end_matches('.'))
@@ -114,4 +143,25 @@ fn query(sent: &Sent<'_>, more: &[(&str, &str)]) -> Pairs {
     let mut query = vec![pair("annotation", ""), pair("versionId", version)];
     query.extend(more.iter().map(|(name, value)| pair(name, *value)));
     query
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::ETag;
+
+    use super::*;
+
+    #[test]
+    fn an_annotation_with_the_same_text_and_a_later_time_is_sent() {
+        let here = |modified_ms| {
+            let (name, etag) = ("n".to_owned(), ETag::Md5([7; 16]));
+            Annotation { name, bytes: 1, etag, modified_ms, checksum: None }
+        };
+        let listed =
+            |tag, at_ms| Listed { tag: ETag::Md5([tag; 16]).to_string(), second: second(at_ms) };
+        assert!(listed(7, 5_100).is_current(&here(5_900)));
+        assert!(!listed(7, 5_100).is_current(&here(6_000)), "the time is sent");
+        assert!(!listed(8, 5_100).is_current(&here(5_900)), "the text is sent");
+        assert!(listed(8, 6_000).is_current(&here(5_900)), "the later one stays there");
+    }
 }

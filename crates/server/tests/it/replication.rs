@@ -307,6 +307,24 @@ async fn annotations_arrive_before_the_lock_that_keeps_them_and_after_the_one_th
 }
 
 #[tokio::test]
+async fn the_time_of_an_annotation_arrives_though_its_text_is_there_already() {
+    let (source, copy) = pair().await;
+    let annotation = "/photos/a?annotation&annotationName=n";
+    source.version("/photos/a", "1").await;
+    source.put(annotation, "text").await.expect_status(200);
+    until_annotated(&copy, "/copies/a", &[("n", "text")]).await;
+    let first = source.get("/photos/a?annotation").await.element("LastModified");
+    let mut wanted = first.clone();
+    // Lists have whole seconds.
+    while wanted == first {
+        source.put(annotation, "text").await.expect_status(200);
+        wanted = source.get("/photos/a?annotation").await.element("LastModified");
+    }
+    until_status(&source, "/photos/a", "COMPLETED").await;
+    assert_eq!(copy.get("/copies/a?annotation").await.element("LastModified"), wanted);
+}
+
+#[tokio::test]
 async fn a_lock_of_the_copy_keeps_an_annotation_and_no_later_version_waits_for_its_end() {
     let (source, copy) = pair().await;
     source.version("/photos/a", "1").await;
