@@ -76,7 +76,7 @@ impl Tap {
 }
 
 impl EventObserver for Tap {
-    fn told(&self, event: &Event) {
+    fn told(&self, event: &Arc<Event>) {
         self.events.add(Told::of(event, &self.space), &self.is_closed);
     }
 }

@@ -1,14 +1,17 @@
-//! [`Mailbox`]: the lines that wait for one client.
+//! [`Mailbox`]: the events that wait for one client.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_store::{Event, EventObserver};
+use liteio_store::{Cause, Event, EventObserver, Requester};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::record;
 use super::wanted::{Scope, Wanted};
 
-/// Bytes that wait for one client: some thousand events. One that is further behind is disconnected.
+/// Memory of the events that wait for one client: some thousand. One that is further behind is disconnected.
 const WAITING_BYTES_MAX: usize = 2 << 20;
 /// Bytes that are sent at once.
 const BATCH_BYTES: usize = 64 << 10;
@@ -23,9 +26,12 @@ pub(super) struct Mailbox {
     changed: Notify,
 }
 
+/// Events as the store tells them to all observers: a change waits for `told`, so the lines are made where the client
+/// takes them.
 #[derive(Debug, Default)]
 struct Waiting {
-    lines: Vec<u8>,
+    events: VecDeque<Arc<Event>>,
+    bytes: usize,
     /// Events did not fit. Nothing is queued any more.
     is_lost: bool,
 }
@@ -51,21 +57,42 @@ impl Mailbox {
             && self.wanted.includes(event.kind.name(), &event.key)
     }
 
-    /// Waits for the next lines.
+    /// Waits for the next lines. One task waits at a time.
     pub(super) async fn next(&self) -> Heard {
         loop {
-            if let Some(heard) = self.waiting.lock().take() {
+            if let Some(heard) = self.take() {
                 return heard;
             }
             self.changed.notified().await;
         }
     }
+
+    fn take(&self) -> Option<Heard> {
+        if self.waiting.lock().is_lost {
+            return Some(Heard::TooSlow);
+        }
+        // Whole lines only: a client that reads a batch reads documents.
+        let mut lines = String::new();
+        while let Some(event) = self.first() {
+            // Outside of the lock, for which changes wait.
+            let line = record::line(&event, &self.region);
+            if !lines.is_empty() && lines.len() + line.len() > BATCH_BYTES {
+                break;
+            }
+            lines.push_str(&line);
+            self.waiting.lock().remove_first();
+        }
+        (!lines.is_empty()).then(|| Heard::Lines(lines.into()))
+    }
+
+    fn first(&self) -> Option<Arc<Event>> {
+        self.waiting.lock().events.front().cloned()
+    }
 }
 
 impl EventObserver for Mailbox {
-    fn told(&self, event: &Event) {
-        if self.includes(event) {
-            self.waiting.lock().add(record::line(event, &self.region).as_bytes());
+    fn told(&self, event: &Arc<Event>) {
+        if self.includes(event) && self.waiting.lock().add(event) {
             // A permit is stored if the client is not waiting, so no wake-up is lost.
             self.changed.notify_one();
         }
@@ -73,28 +100,39 @@ impl EventObserver for Mailbox {
 }
 
 impl Waiting {
-    fn add(&mut self, line: &[u8]) {
-        if self.lines.len() + line.len() > WAITING_BYTES_MAX {
-            *self = Waiting { lines: Vec::new(), is_lost: true };
+    /// `true` if there is something new to take.
+    fn add(&mut self, event: &Arc<Event>) -> bool {
+        if self.is_lost {
+            return false;
         }
-        if !self.is_lost {
-            self.lines.extend_from_slice(line);
+        self.bytes += bytes(event);
+        match self.bytes > WAITING_BYTES_MAX {
+            true => *self = Waiting { is_lost: true, ..Waiting::default() },
+            false => self.events.push_back(Arc::clone(event)),
         }
+        true
     }
 
-    fn take(&mut self) -> Option<Heard> {
-        if self.is_lost {
-            return Some(Heard::TooSlow);
+    fn remove_first(&mut self) {
+        // None, if events were lost meanwhile.
+        if let Some(event) = self.events.pop_front() {
+            self.bytes -= bytes(&event);
         }
-        if self.lines.len() <= BATCH_BYTES {
-            let lines = std::mem::take(&mut self.lines);
-            return (!lines.is_empty()).then(|| Heard::Lines(lines.into()));
-        }
-        // Whole lines only: a client that reads a batch reads documents.
-        let end = self.lines[..BATCH_BYTES].iter().rposition(|byte| *byte == b'\n');
-        let end = end.map_or(self.lines.len(), |end| end + 1);
-        Some(Heard::Lines(self.lines.drain(..end).collect::<Vec<u8>>().into()))
     }
+}
+
+/// The memory of an event, with its place in a queue, which has up to as many places free.
+fn bytes(event: &Event) -> usize {
+    const FIXED: usize =
+        size_of::<Event>() + size_of::<Requester>() + 2 * size_of::<Arc<Event>>() + 16;
+    let mut texts = vec![&event.bucket, &event.bucket_owner_id, &event.rule, &event.key];
+    texts.extend(&event.version);
+    texts.extend(event.annotation.iter().map(|annotation| &annotation.name));
+    if let Cause::Request(requester) = &event.cause {
+        let Requester { principal_id, source_address, request_id, host_id } = &**requester;
+        texts.extend([principal_id, source_address, request_id, host_id]);
+    }
+    FIXED + texts.iter().map(|text| text.len()).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -112,8 +150,8 @@ mod tests {
         Mailbox::new(scope, wanted, "us-east-1".to_owned())
     }
 
-    fn event(bucket: &str, owner: &str, key: &str) -> Event {
-        Event {
+    fn event(bucket: &str, owner: &str, key: &str) -> Arc<Event> {
+        Arc::new(Event {
             kind: EventKind::CreatedPut,
             time_ms: 1,
             bucket: bucket.to_owned(),
@@ -126,7 +164,7 @@ mod tests {
             etag: None,
             restore: None,
             annotation: None,
-        }
+        })
     }
 
     fn heard(mailbox: &Mailbox) -> Option<Heard> {
@@ -136,7 +174,7 @@ mod tests {
     #[test]
     fn a_listener_hears_of_its_bucket_or_its_account() {
         let (of_bucket, of_all) = (mailbox(Some("a")), mailbox(None));
-        let told = |event: &Event| {
+        let told = |event: &Arc<Event>| {
             [&of_bucket, &of_all].map(|mailbox| {
                 mailbox.told(event);
                 heard(mailbox).is_some()
@@ -163,10 +201,26 @@ mod tests {
         let long = format!("in/{}", "x".repeat(1000));
         for _ in 0..WAITING_BYTES_MAX / 1000 {
             mailbox.told(&event("a", "owner", &long));
-            assert!(mailbox.waiting.lock().lines.len() <= WAITING_BYTES_MAX);
+            assert!(mailbox.waiting.lock().bytes <= WAITING_BYTES_MAX);
         }
         assert_eq!(heard(&mailbox), Some(Heard::TooSlow));
         mailbox.told(&event("a", "owner", "in/x"));
+        assert_eq!(heard(&mailbox), Some(Heard::TooSlow));
+    }
+
+    #[test]
+    fn a_change_does_not_wait_for_lines_and_a_lost_client_holds_nothing() {
+        let (mailbox, first) = (mailbox(None), event("a", "owner", "in/x"));
+        mailbox.told(&first);
+        assert_eq!(Arc::strong_count(&first), 2, "the event is shared as it is");
+        assert!(matches!(heard(&mailbox), Some(Heard::Lines(_))));
+        let waiting = || (Arc::strong_count(&first), mailbox.waiting.lock().bytes);
+        assert_eq!(waiting(), (1, 0));
+        for _ in 0..=WAITING_BYTES_MAX / bytes(&first) {
+            mailbox.told(&first);
+        }
+        mailbox.told(&first);
+        assert_eq!(waiting(), (1, 0));
         assert_eq!(heard(&mailbox), Some(Heard::TooSlow));
     }
 }

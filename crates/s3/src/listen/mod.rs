@@ -2,7 +2,7 @@
 //! MinIO's SDKs ask for it.
 //!
 //! ```text
-//! commit ──► store: EventObserver ──► Mailbox (filter, bounded) ──► one line of JSON for each event
+//! commit ──► store: EventObserver ──► Mailbox (filter, bounded) ──► one line of JSON for each event, when the client takes it
 //! ```
 //!
 //! Nothing is kept for a client that is not connected, and one that reads too slowly is disconnected. Only events of
@@ -51,12 +51,16 @@ pub(super) async fn answer(
     target: &Target,
 ) -> S3Result<Response<ReplyBody>> {
     let permission = access::of_request(app, Sent::head(head), route, target).await?;
-    let scope = match permission {
-        Permission::Bucket(granted) => Scope {
-            bucket: Some(granted.bucket().name.as_str().to_owned()),
-            owner: granted.bucket().owner.id.clone(),
-        },
-        Permission::Account(granted) => Scope { bucket: None, owner: granted.owner().id },
+    let (scope, sender) = match permission {
+        Permission::Bucket(granted) => {
+            let owner = granted.bucket().owner.id.clone();
+            let bucket = Some(granted.bucket().name.as_str().to_owned());
+            (Scope { bucket, owner }, granted.principal_id().unwrap_or_default().to_owned())
+        }
+        Permission::Account(granted) => {
+            let owner = granted.owner().id;
+            (Scope { bucket: None, owner: owner.clone() }, owner)
+        }
     };
     let wanted = Wanted::of(Sent::head(head).query())?;
     if app.ask(|store| store.cluster_figures().is_some()) {
@@ -66,7 +70,7 @@ pub(super) async fn answer(
         ));
     }
     let too_many = || s3_error!(SlowDown, "Too many clients listen to events.");
-    let seat = app.listeners.join().ok_or_else(too_many)?;
+    let seat = app.listeners.join(&sender).ok_or_else(too_many)?;
     let ping = wanted.ping.clone();
     let mailbox = Arc::new(Mailbox::new(scope, wanted, app.region.clone()));
     let listening = Listening {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +91,8 @@ impl EventKind {
 /// requested. Events of concurrent changes may arrive in any order and at the same time, also for
 /// one key. The queues of targets keep the order of the commits.
 pub trait EventObserver: fmt::Debug + Send + Sync {
-    /// Tells of an event. The change waits for the end of the call.
-    fn told(&self, event: &Event);
+    /// Tells of an event, which all observers share. The change waits for the end of the call.
+    fn told(&self, event: &Arc<Event>);
 }
 
 /// Sender of a request, as events name it.

@@ -88,12 +88,12 @@ impl Drop for WakeSender {
 #[derive(Debug)]
 pub(crate) struct TellObservers {
     observers: Vec<Arc<dyn EventObserver>>,
-    event: Event,
+    event: Arc<Event>,
 }
 
 impl TellObservers {
     pub(crate) fn new(observers: Vec<Arc<dyn EventObserver>>, event: Event) -> Self {
-        Self { observers, event }
+        Self { observers, event: Arc::new(event) }
     }
 }
 

@@ -315,7 +315,7 @@ fn the_queue_of_a_target_that_is_gone_can_be_dropped() {
 struct Kept(std::sync::Mutex<Vec<String>>);
 
 impl EventObserver for Kept {
-    fn told(&self, event: &Event) {
+    fn told(&self, event: &Arc<Event>) {
         self.0.lock().expect("no panic").push(format!("{} {}", event.kind.name(), event.key));
     }
 }
