@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use http::Extensions;
-use liteio_store::{Cause, Requester};
+use liteio_store::{Cause, Requester, Store};
 
 use liteio_access::Granted;
+use liteio_access::state::App;
 use liteio_wire::origin::Origin;
 
-/// The request as the cause, if the bucket has notifications; otherwise nothing reads it, and it is
-/// not built.
-pub(super) fn of_request(granted: &Granted, extensions: &Extensions) -> Cause {
-    match granted.bucket().settings.notifications {
-        Some(_) => always(granted, extensions),
-        None => Cause::Unknown,
+/// The request as the cause, if the bucket has notifications or somebody listens to events; otherwise nothing reads it,
+/// and it is not built.
+pub(super) fn of_request(app: &App, granted: &Granted, extensions: &Extensions) -> Cause {
+    let has_notifications = granted.bucket().settings.notifications.is_some();
+    match has_notifications || app.ask(Store::is_observed) {
+        true => always(granted, extensions),
+        false => Cause::Unknown,
     }
 }
 

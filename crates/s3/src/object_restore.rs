@@ -34,7 +34,7 @@ pub(super) async fn restore_object(app: &App, request: PlainRequest) -> PlainRes
         }
         restore => restore?,
     };
-    let cause = event_cause::of_request(&granted, &extensions);
+    let cause = event_cause::of_request(app, &granted, &extensions);
     let change = VersionChange::Restore(restore);
     let object = object_version::change(app, &granted, key, version, change, cause).await?;
     let is_extended = object.restore.as_ref().is_some_and(Restore::is_dated);

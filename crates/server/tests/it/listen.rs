@@ -38,6 +38,12 @@ async fn changes_of_a_bucket_are_streamed_as_they_happen() {
     let object = &first["Records"][0]["s3"]["object"];
     assert_eq!(object["size"], 3);
     assert_eq!(Some(&*object["eTag"].to_string()), put.header("etag"));
+    // The requester is told, though the bucket has no notifications.
+    let record = &first["Records"][0];
+    let id = put.header("x-amz-request-id");
+    assert_eq!(record["responseElements"]["x-amz-request-id"].as_str(), id);
+    assert_eq!(record["requestParameters"]["sourceIPAddress"], "127.0.0.1");
+    assert_ne!(record["userIdentity"]["principalId"], "");
     let second = entry(&mut stream, has_records).await;
     assert_eq!(told(&second), ["s3:ObjectRemoved:Delete", "photos", "in%2Fa+cat.jpg"]);
 }

@@ -62,6 +62,12 @@ impl Store {
         Observing::begin(self.shared(), observer)
     }
 
+    /// `true` while there is an observer of [`observe_events`](Self::observe_events).
+    #[must_use]
+    pub fn is_observed(&self) -> bool {
+        self.shared().observers.is_there()
+    }
+
     /// Most events queued for one target.
     #[must_use]
     pub fn events_waiting_max(&self) -> u64 {

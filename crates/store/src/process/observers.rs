@@ -23,10 +23,15 @@ impl Observers {
         configured: Option<&Arc<dyn EventObserver>>,
     ) -> Vec<Arc<dyn EventObserver>> {
         let mut now: Vec<_> = configured.cloned().into_iter().collect();
-        if self.count.load(Ordering::Relaxed) > 0 {
+        if self.is_there() {
             now.extend(self.all.lock().iter().cloned());
         }
         now
+    }
+
+    /// `true` if there is any besides the one of the configuration.
+    pub(crate) fn is_there(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
     }
 
     fn add(&self, observer: &Arc<dyn EventObserver>) {
