@@ -165,7 +165,7 @@ pub(super) async fn put_object_acl(
         return Err(refusal);
     }
     let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
-    let cause = event_cause::of_request(app, &granted, &extensions);
+    let cause = event_cause::of_request(app, &granted, &headers, &extensions);
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let mut granted = granted;
     for _ in 0..ATTEMPTS {

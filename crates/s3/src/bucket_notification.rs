@@ -97,13 +97,13 @@ pub(super) async fn put_bucket_notification_configuration(
     granted: Granted,
     request: Req<PutBucketNotificationConfigurationInput>,
 ) -> Resp<PutBucketNotificationConfigurationOutput> {
-    let Req { input, extensions, .. } = request;
+    let Req { input, headers, extensions, .. } = request;
     let user = granted.user_name().unwrap_or_default();
     let is_webhook = |name: &str| {
         app.event_targets.iter().any(|target| target.name == name && target.is_open_to(user))
     };
     let notifications = parse(&is_webhook, input.notification_configuration)?;
-    let cause = event_cause::always(&granted, &extensions);
+    let cause = event_cause::always(&granted, &headers, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
     Ok(S3Response::new(PutBucketNotificationConfigurationOutput::default()))

@@ -196,7 +196,7 @@ async fn targets(
     sent: Sent<'_>,
     versions: Vec<ListedObject>,
 ) -> S3Result<Vec<DeleteTarget>> {
-    let cause = event_cause::of_request(app, granted, sent.extensions);
+    let cause = event_cause::of_request(app, granted, sent.headers, sent.extensions);
     let has_versions = granted.bucket().versioning != Versioning::Never;
     let mut targets = Vec::with_capacity(versions.len());
     for listed in versions {

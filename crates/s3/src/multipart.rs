@@ -141,7 +141,7 @@ pub(super) async fn complete_multipart_upload(
         conditions: condition::of_write(&extensions),
         checksum,
         object_bytes: extensions.get().map(|AnnouncedBytes(bytes)| *bytes),
-        cause: event_cause::of_request(app, &granted, &extensions),
+        cause: event_cause::of_request(app, &granted, &headers, &extensions),
         replica: replica::of_write(&headers)?,
     };
     check_type(&headers, upload.as_ref())?;

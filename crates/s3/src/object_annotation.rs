@@ -218,7 +218,8 @@ async fn change(
     change: AnnotationChange,
 ) -> S3Result<(ObjectVersion, Option<liteio_store::Annotation>)> {
     let conditions = object_conditions(&request.headers)?;
-    let cause = event_cause::of_request(app, &request.granted, &request.extensions);
+    let cause =
+        event_cause::of_request(app, &request.granted, &request.headers, &request.extensions);
     let bypasses_governance = access::bypasses_governance(request.sent());
     let version = request.sent().parameter("versionId").map(str::to_owned);
     let PlainRequest { granted, key, headers, .. } = request;

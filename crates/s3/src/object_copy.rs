@@ -102,7 +102,7 @@ pub(super) async fn copy_object(
         source_key,
         annotations,
         source_archive: ArchiveAccess::Restored,
-        cause: event_cause::of_request(app, &granted, &extensions),
+        cause: event_cause::of_request(app, &granted, &headers, &extensions),
     };
     // A blocking thread: the copy may read the source, to compute another checksum or to encrypt
     // with another key.

@@ -45,7 +45,7 @@ pub(super) async fn delete_object(
     };
     let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
-    let cause = event_cause::of_request(app, &granted, &extensions);
+    let cause = event_cause::of_request(app, &granted, &headers, &extensions);
     let outcome = match deletion {
         Some(Deletion::Marker(replica)) => {
             let added = app.store.replicate_marker(granted.bucket(), key, replica, cause).await;
@@ -144,7 +144,7 @@ pub(super) async fn delete_objects(
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
-    let cause = event_cause::of_request(app, &granted, &extensions);
+    let cause = event_cause::of_request(app, &granted, &headers, &extensions);
     let bypasses_governance = object_lock::bypass(app, &granted, bypass_governance_retention)?;
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {

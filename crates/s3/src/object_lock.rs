@@ -253,7 +253,7 @@ pub(super) async fn put_object_retention(
     granted: Granted,
     request: Req<PutObjectRetentionInput>,
 ) -> Resp<PutObjectRetentionOutput> {
-    let cause = event_cause::of_request(app, &granted, &request.extensions);
+    let cause = event_cause::of_request(app, &granted, &request.headers, &request.extensions);
     let hold: SentEventHold = request.extensions.get().cloned().unwrap_or_default();
     let input = request.input;
     let sent = input.retention.ok_or_else(error::malformed_xml)?;

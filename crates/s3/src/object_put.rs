@@ -48,7 +48,7 @@ pub(super) async fn put_object(app: &App, request: PutRequest) -> S3Result<Respo
         lock: object_lock::of_request(app, &headers)?,
         acl,
         is_form: extensions.get::<PostForm>().is_some(),
-        cause: event_cause::of_request(app, &granted, &extensions),
+        cause: event_cause::of_request(app, &granted, &headers, &extensions),
         replica: replica::of_write(&headers)?,
     };
     let key = object_key(key)?;

@@ -29,7 +29,7 @@ pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResp
         conditions: condition::of_rename(&extensions),
         token: client_token(&headers)?,
         customer_key: customer.map(|customer| customer.key),
-        cause: event_cause::of_request(app, &granted, &extensions),
+        cause: event_cause::of_request(app, &granted, &headers, &extensions),
     };
     let renamed = app.store.rename_object(granted.bucket(), source.clone(), target, options).await;
     renamed.map_err(|error| from_rename(error, &source))?;

@@ -22,7 +22,7 @@ const RESTORE: HeaderName = HeaderName::from_static("x-amz-restore");
 /// Begins a restore (202), or changes the expiry of a restored copy (200).
 pub(super) async fn restore_object(app: &App, request: PlainRequest) -> PlainResponse {
     let version = request.sent().parameter("versionId").map(str::to_owned);
-    let PlainRequest { granted, key, extensions, document, .. } = request;
+    let PlainRequest { granted, key, headers, extensions, document, .. } = request;
     let sent = parse(&document)?;
     sent.refuse_select()?;
     let found = object_version::find_tagged(app, &granted, key.clone(), version.clone()).await?;
@@ -34,7 +34,7 @@ pub(super) async fn restore_object(app: &App, request: PlainRequest) -> PlainRes
         }
         restore => restore?,
     };
-    let cause = event_cause::of_request(app, &granted, &extensions);
+    let cause = event_cause::of_request(app, &granted, &headers, &extensions);
     let change = VersionChange::Restore(restore);
     let object = object_version::change(app, &granted, key, version, change, cause).await?;
     let is_extended = object.restore.as_ref().is_some_and(Restore::is_dated);

@@ -30,7 +30,7 @@ pub(super) async fn put_object_tagging(
     granted: Granted,
     request: Req<PutObjectTaggingInput>,
 ) -> Resp<PutObjectTaggingOutput> {
-    let cause = event_cause::of_request(app, &granted, &request.extensions);
+    let cause = event_cause::of_request(app, &granted, &request.headers, &request.extensions);
     let PutObjectTaggingInput { key, version_id, tagging, .. } = request.input;
     let tags = VersionChange::Tags(tagging::of_document(tagging.tag_set, Tagged::Object)?);
     let tags = replica::changed(&request.headers, tags)?;
@@ -44,7 +44,7 @@ pub(super) async fn delete_object_tagging(
     granted: Granted,
     request: Req<DeleteObjectTaggingInput>,
 ) -> Resp<DeleteObjectTaggingOutput> {
-    let cause = event_cause::of_request(app, &granted, &request.extensions);
+    let cause = event_cause::of_request(app, &granted, &request.headers, &request.extensions);
     let DeleteObjectTaggingInput { key, version_id, .. } = request.input;
     let none = replica::changed(&request.headers, VersionChange::NoTags)?;
     let object = object_version::change(app, &granted, key, version_id, none, cause).await?;

@@ -115,7 +115,7 @@ pub(super) async fn put(app: &App, request: PutRequest) -> S3Result<Response<Rep
         owner,
         lock: object_lock::of_request(app, &headers)?,
         acl,
-        cause: event_cause::of_request(app, &granted, &extensions),
+        cause: event_cause::of_request(app, &granted, &headers, &extensions),
         ..PutOptions::default()
     };
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;

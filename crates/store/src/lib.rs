@@ -349,7 +349,7 @@ pub use liteio_kv::Ahead;
 pub use meta::{
     AnnotationFacts, AnnotationName, AnnotationNameError, BlobSource, Cause, ChangeTimes,
     DefaultRetention, DocumentKind, Due, Event, EventHold, EventHoldChange, EventKind,
-    EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
+    EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, MetadataFacts,
     NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
     OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
     ReplicationStatus, ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest,

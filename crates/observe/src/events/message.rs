@@ -263,6 +263,7 @@ mod tests {
             etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
             restore: None,
             annotation: None,
+            metadata: None,
         }
     }
 
@@ -278,6 +279,7 @@ mod tests {
             source_address: "192.0.2.1".to_owned(),
             request_id: "C3D13FE58DE4C810".to_owned(),
             host_id: "FMyUVURIY8".to_owned(),
+            user_agent: String::new(),
         };
         let event = event(EventKind::CreatedPut, Cause::Request(Box::new(requester)));
         let expected = json!({

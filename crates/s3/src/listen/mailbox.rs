@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_store::{Cause, Event, EventObserver, Requester};
+use liteio_store::{Cause, Event, EventObserver, MetadataFacts, Requester};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -123,16 +123,24 @@ impl Waiting {
 
 /// The memory of an event, with its place in a queue, which has up to as many places free.
 fn bytes(event: &Event) -> usize {
-    const FIXED: usize =
-        size_of::<Event>() + size_of::<Requester>() + 2 * size_of::<Arc<Event>>() + 16;
+    const FIXED: usize = size_of::<Event>() + 2 * size_of::<Arc<Event>>();
     let mut texts = vec![&event.bucket, &event.bucket_owner_id, &event.rule, &event.key];
     texts.extend(&event.version);
     texts.extend(event.annotation.iter().map(|annotation| &annotation.name));
+    let mut boxed = 0;
     if let Cause::Request(requester) = &event.cause {
-        let Requester { principal_id, source_address, request_id, host_id } = &**requester;
-        texts.extend([principal_id, source_address, request_id, host_id]);
+        boxed += size_of::<Requester>();
+        let Requester { principal_id, source_address, request_id, host_id, user_agent } =
+            &**requester;
+        texts.extend([principal_id, source_address, request_id, host_id, user_agent]);
     }
-    FIXED + texts.iter().map(|text| text.len()).sum::<usize>()
+    if let Some(metadata) = &event.metadata {
+        let MetadataFacts { content_type, storage_class, user } = &**metadata;
+        boxed += size_of::<MetadataFacts>() + user.len() * size_of::<(String, String)>();
+        texts.extend(content_type.iter().chain(storage_class));
+        texts.extend(user.iter().flat_map(|(name, value)| [name, value]));
+    }
+    FIXED + boxed + texts.iter().map(|text| text.len()).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -164,6 +172,7 @@ mod tests {
             etag: None,
             restore: None,
             annotation: None,
+            metadata: None,
         })
     }
 

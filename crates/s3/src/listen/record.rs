@@ -1,8 +1,8 @@
 //! An event as MinIO's stream has it: its members are those of AWS's messages, with other names of events.
 
 use jiff::Timestamp;
-use liteio_store::{Cause, Event, Requester};
-use serde_json::json;
+use liteio_store::{Cause, Event, MetadataFacts, Requester};
+use serde_json::{Map, Value, json};
 
 /// The line of an event, with its end.
 pub(super) fn line(event: &Event, region: &str) -> String {
@@ -16,12 +16,15 @@ pub(super) fn line(event: &Event, region: &str) -> String {
     let user = json!({ "principalId": requester.principal_id });
     let mut object = json!({
         "key": encoded(&event.key),
-        "userMetadata": {},
+        "userMetadata": event.metadata.as_deref().map(user_metadata).unwrap_or_default(),
         // Nanoseconds since 1970, in hexadecimal.
         "sequencer": format!("{:X}", u128::from(event.time_ms) * 1_000_000),
     });
     if let Some(bytes) = event.bytes {
         object["size"] = bytes.into();
+    }
+    if let Some(kind) = event.metadata.as_ref().and_then(|it| it.content_type.as_ref()) {
+        object["contentType"] = kind.as_str().into();
     }
     if let Some(etag) = &event.etag {
         object["eTag"] = etag.to_string().into();
@@ -55,9 +58,37 @@ pub(super) fn line(event: &Event, region: &str) -> String {
             },
             "object": object,
         },
-        "source": { "host": requester.source_address, "port": "", "userAgent": "" },
+        "source": { "host": requester.source_address, "port": "", "userAgent": requester.user_agent },
     });
     format!("{}\n", json!({ "Records": [record] }))
+}
+
+/// The metadata of a version under the names of headers, as MinIO has them: `mc mirror --active-active` finds out by
+/// them, and by the name of the client, that a change is its own.
+fn user_metadata(metadata: &MetadataFacts) -> Map<String, Value> {
+    let system = [
+        ("content-type", &metadata.content_type),
+        ("x-amz-storage-class", &metadata.storage_class),
+    ];
+    let system = system
+        .into_iter()
+        .filter_map(|(name, value)| value.as_deref().map(|value| (name.to_owned(), value.into())));
+    let user = metadata
+        .user
+        .iter()
+        .map(|(name, value)| (canonical(&format!("x-amz-meta-{name}")), value.as_str().into()));
+    system.chain(user).collect()
+}
+
+/// A name of a header as Go spells it: `X-Amz-Meta-Colour`.
+fn canonical(name: &str) -> String {
+    let mut begins = true;
+    let spell = |letter: char| {
+        let spelled = if begins { letter.to_ascii_uppercase() } else { letter };
+        begins = letter == '-';
+        spelled
+    };
+    name.chars().map(spell).collect()
 }
 
 /// The key in form encoding. MinIO's client decodes a key that has an encoded slash, and no other.
@@ -68,7 +99,6 @@ fn encoded(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use liteio_store::{ETag, EventKind};
-    use serde_json::Value;
 
     use super::*;
 
@@ -87,6 +117,11 @@ mod tests {
             etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
             restore: None,
             annotation: None,
+            metadata: Some(Box::new(MetadataFacts {
+                content_type: Some("image/jpeg".to_owned()),
+                storage_class: Some("STANDARD_IA".to_owned()),
+                user: vec![("mm-source-mtime".to_owned(), "2023".to_owned())],
+            })),
         };
         let line = line(&event, "us-east-1");
         assert_eq!(line.find('\n'), Some(line.len() - 1));
@@ -99,5 +134,12 @@ mod tests {
         assert_eq!(object["key"], "in%2Fred+%22flower%22%0A%C3%A4.jpg");
         assert_eq!((object["size"].as_u64(), &object["versionId"]), (Some(7), &Value::Null));
         assert_eq!(object["eTag"], "d41d8cd98f00b204e9800998ecf8427e");
+        assert_eq!(object["contentType"], "image/jpeg");
+        let expected = json!({
+            "X-Amz-Meta-Mm-Source-Mtime": "2023",
+            "content-type": "image/jpeg",
+            "x-amz-storage-class": "STANDARD_IA",
+        });
+        assert_eq!(object["userMetadata"], expected);
     }
 }

@@ -31,8 +31,15 @@ async fn changes_of_a_bucket_are_streamed_as_they_happen() {
     let mut stream = listen_to(&server, &path, ALICE).await;
     server.put("/other/in/a.jpg", "1").await.expect_status(200);
     server.put("/photos/out/a.jpg", "1").await.expect_status(200);
-    let put = server.put("/photos/in/a%20cat.jpg", "123").await.expect_status(200);
-    server.delete("/photos/in/a%20cat.jpg").await.expect_status(204);
+    let put = server
+        .request("PUT", "/photos/in/a%20cat.jpg")
+        .headers(&[("user-agent", "mc-mirror:a"), ("x-amz-meta-mm-source-mtime", "1")])
+        .body("123")
+        .send()
+        .await
+        .expect_status(200);
+    let delete = server.request("DELETE", "/photos/in/a%20cat.jpg");
+    delete.header("user-agent", "mc-mirror:b").send().await.expect_status(204);
     let first = entry(&mut stream, has_records).await;
     assert_eq!(told(&first), ["s3:ObjectCreated:Put", "photos", "in%2Fa+cat.jpg"]);
     let object = &first["Records"][0]["s3"]["object"];
@@ -44,7 +51,12 @@ async fn changes_of_a_bucket_are_streamed_as_they_happen() {
     assert_eq!(record["responseElements"]["x-amz-request-id"].as_str(), id);
     assert_eq!(record["requestParameters"]["sourceIPAddress"], "127.0.0.1");
     assert_ne!(record["userIdentity"]["principalId"], "");
+    // mc mirror --active-active skips its own copies by these.
+    assert_eq!(object["userMetadata"]["X-Amz-Meta-Mm-Source-Mtime"], "1");
+    assert_eq!(record["source"]["userAgent"], "mc-mirror:a");
     let second = entry(&mut stream, has_records).await;
+    assert_eq!(second["Records"][0]["source"]["userAgent"], "mc-mirror:b");
+    assert_eq!(second["Records"][0]["s3"]["object"]["userMetadata"], json!({}));
     assert_eq!(told(&second), ["s3:ObjectRemoved:Delete", "photos", "in%2Fa+cat.jpg"]);
 }
 

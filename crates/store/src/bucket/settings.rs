@@ -300,6 +300,7 @@ fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
         etag: None,
         restore: None,
         annotation: None,
+        metadata: None,
     }
 }
 

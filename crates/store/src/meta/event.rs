@@ -106,6 +106,9 @@ pub struct Requester {
     pub request_id: String,
     /// Second id of the request.
     pub host_id: String,
+    /// `User-Agent` of the request. Observers see it, queues do not keep it.
+    #[serde(skip)]
+    pub user_agent: String,
 }
 
 /// Reason for a change, as events name it.
@@ -150,6 +153,20 @@ pub struct Event {
     /// The annotation that was put or deleted, in its own version of the record.
     #[serde(skip)]
     pub annotation: Option<AnnotationFacts>,
+    /// Metadata of the version, if it is an object that still exists. Observers see it, queues do not keep it.
+    #[serde(skip)]
+    pub metadata: Option<Box<MetadataFacts>>,
+}
+
+/// Metadata of a version, for the event of its change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetadataFacts {
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// Storage class; `None` for `STANDARD`.
+    pub storage_class: Option<String>,
+    /// User metadata: lower-case names without `x-amz-meta-`, values as sent.
+    pub user: Vec<(String, String)>,
 }
 
 /// Facts of an annotation, for the event of its change.

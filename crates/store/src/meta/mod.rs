@@ -42,7 +42,8 @@ pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
 pub use event::{
-    AnnotationFacts, Cause, Event, EventKind, EventObserver, OutboxState, Requester, RestoreFacts,
+    AnnotationFacts, Cause, Event, EventKind, EventObserver, MetadataFacts, OutboxState, Requester,
+    RestoreFacts,
 };
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,

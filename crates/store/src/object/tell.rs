@@ -7,7 +7,7 @@ use liteio_kv::Transaction;
 use super::Annotation;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
-use crate::meta::event::{AnnotationFacts, Cause, Event, EventKind};
+use crate::meta::event::{AnnotationFacts, Cause, Event, EventKind, MetadataFacts};
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Notifications, RestoreFacts, Versioning, document};
 use crate::name::ObjectKey;
@@ -76,10 +76,20 @@ pub(super) fn tell_with(
             bytes: it.bytes,
             etag: it.etag,
         }),
+        metadata: (is_object && is_there && !observers.is_empty()).then(|| metadata_facts(record)),
     };
     let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
     let told = (!observers.is_empty()).then(|| TellObservers::new(observers, event));
     Ok((wake, told))
+}
+
+fn metadata_facts(record: &ObjectRecord) -> Box<MetadataFacts> {
+    let metadata = &record.metadata;
+    Box::new(MetadataFacts {
+        content_type: metadata.headers.content_type.clone(),
+        storage_class: metadata.storage_class.clone(),
+        user: metadata.user.clone(),
+    })
 }
 
 /// Facts of a restore, for the event of its completion.

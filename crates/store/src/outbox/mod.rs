@@ -180,6 +180,7 @@ mod tests {
             etag: None,
             restore: None,
             annotation: None,
+            metadata: None,
         }
     }
 

@@ -174,6 +174,7 @@ fn the_sender_of_the_request_is_told() {
             source_address: "192.0.2.1".to_owned(),
             request_id: "1".to_owned(),
             host_id: "2".to_owned(),
+            user_agent: String::new(),
         };
         let cause = Cause::Request(Box::new(requester));
         let options = PutOptions { cause: cause.clone(), ..PutOptions::default() };
