@@ -144,21 +144,21 @@ fn bytes(event: &Event) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use futures_util::FutureExt as _;
     use liteio_store::{Cause, EventKind};
 
     use super::*;
     use crate::query::Query;
 
-    fn mailbox(bucket: Option<&str>) -> Mailbox {
+    pub(in super::super) fn mailbox(bucket: Option<&str>) -> Mailbox {
         let scope = Scope { bucket: bucket.map(str::to_owned), owner: "owner".to_owned() };
         let query = "/b?events=s3:ObjectCreated:*&prefix=in/".parse().expect("a URI");
         let wanted = Wanted::of(&Query::of(&query)).expect("valid");
         Mailbox::new(scope, wanted, "us-east-1".to_owned())
     }
 
-    fn event(bucket: &str, owner: &str, key: &str) -> Arc<Event> {
+    pub(in super::super) fn event(bucket: &str, owner: &str, key: &str) -> Arc<Event> {
         Arc::new(Event {
             kind: EventKind::CreatedPut,
             time_ms: 1,

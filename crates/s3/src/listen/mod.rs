@@ -7,7 +7,7 @@
 //!
 //! Nothing is kept for a client that is not connected, and one that reads too slowly is disconnected. Only events of
 //! this process are told, so servers of a cluster refuse the request. The sender's rights are decided again with
-//! each ping, and every ten seconds of a busy stream.
+//! each ping, and before events if the last decision is ten seconds old.
 
 mod mailbox;
 mod record;
@@ -75,13 +75,11 @@ pub(super) async fn answer(
     let mailbox = Arc::new(Mailbox::new(scope, wanted, app.region.clone()));
     let listening = Listening {
         _observing: app.ask(|store| store.observe_events(Arc::clone(&mailbox) as _)),
-        mailbox,
-        seat,
+        feed: Feed { mailbox, seat, decided: Instant::now() },
         app: Arc::clone(app),
         head: Parts::clone(head),
         route,
         target: target.clone(),
-        decided: Instant::now(),
     };
     let lines = unfold(Some(listening), move |listening| {
         let ping = ping.clone();
@@ -96,19 +94,24 @@ pub(super) async fn answer(
 
 /// A request that listens.
 struct Listening {
-    mailbox: Arc<Mailbox>,
+    feed: Feed,
     /// Events are told while it lives.
     _observing: Observing,
-    seat: Seat,
     app: Arc<App>,
     head: Parts,
     route: &'static Route,
     target: Target,
+}
+
+/// What the sender of a request hears.
+struct Feed {
+    mailbox: Arc<Mailbox>,
+    seat: Seat,
     /// Time of the last decision about the sender.
     decided: Instant,
 }
 
-/// Longest time for which a decision about the sender holds while events are streamed.
+/// Longest time for which a decision about the sender holds.
 const DECISION_INTERVAL: Duration = Duration::from_secs(10);
 
 type Line = Result<Bytes, BoxError>;
@@ -116,29 +119,37 @@ type Line = Result<Bytes, BoxError>;
 impl Listening {
     /// The next line, and the state after it; nothing at the end.
     async fn next(mut self, ping: &Ping) -> Option<(Line, Option<Listening>)> {
-        if self.decided.elapsed() >= DECISION_INTERVAL && !self.may_go_on().await {
-            return None;
-        }
+        let still_holds = access::still_holds(&self.app, &mut self.head, self.route, &self.target);
+        let line = self.feed.next(ping, still_holds).await?;
+        let goes_on = line.is_ok();
+        Some((line, goes_on.then_some(self)))
+    }
+}
+
+impl Feed {
+    /// The next line; nothing at the end. `still_holds` decides about the sender again.
+    async fn next(&mut self, ping: &Ping, still_holds: impl Future<Output = bool>) -> Option<Line> {
         let silent_until = Instant::now() + ping.interval;
-        tokio::select! {
+        let (line, is_ping) = tokio::select! {
             biased;
-            () = self.seat.over() => None,
+            () = self.seat.over() => return None,
             heard = self.mailbox.next() => match heard {
-                Heard::Lines(lines) => Some((Ok(lines), Some(self))),
-                // Without an error, the client would take the stream for complete.
-                Heard::TooSlow => Some((Err("events were lost: the client reads too slowly".into()), None)),
+                Heard::Lines(lines) => (lines, false),
+                Heard::TooSlow => {
+                    // Without an error, the client would take the stream for complete.
+                    return Some(Err("events were lost: the client reads too slowly".into()));
+                }
             },
-            () = sleep_until(silent_until) => {
-                let may_go_on = self.may_go_on().await;
-                may_go_on.then(|| (Ok(Bytes::from_static(ping.bytes)), Some(self)))
+            () = sleep_until(silent_until) => (Bytes::from_static(ping.bytes), true),
+        };
+        // Asked behind the wait, which may have been longer than a decision holds.
+        if is_ping || self.decided.elapsed() >= DECISION_INTERVAL {
+            self.decided = Instant::now();
+            if !still_holds.await {
+                return None;
             }
         }
-    }
-
-    /// Decides about the sender again.
-    async fn may_go_on(&mut self) -> bool {
-        self.decided = Instant::now();
-        access::still_holds(&self.app, &mut self.head, self.route, &self.target).await
+        Some(Ok(line))
     }
 }
 
@@ -154,5 +165,35 @@ impl Body for Lines {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.0.as_mut().poll_next(context).map(|line| line.map(|line| line.map(Frame::data)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use liteio_access::listeners::Listeners;
+    use liteio_store::EventObserver as _;
+
+    use super::mailbox::tests::{event, mailbox};
+    use super::*;
+
+    #[tokio::test]
+    async fn events_after_a_silence_are_not_told_by_an_old_decision() {
+        let (listeners, mailbox) = (Listeners::default(), Arc::new(mailbox(None)));
+        let seat = listeners.join("owner").expect("a place");
+        let mut feed = Feed { mailbox, seat, decided: Instant::now() };
+        let ping = Ping { interval: Duration::from_secs(3600), bytes: b" " };
+        feed.mailbox.told(&event("a", "owner", "in/x"));
+        let line = feed.next(&ping, ready(false)).await;
+        assert!(matches!(line, Some(Ok(_))), "the decision is new");
+        for still_holds in [true, false] {
+            let old = Instant::now().checked_sub(DECISION_INTERVAL);
+            feed.decided = old.expect("a machine that runs for longer");
+            feed.mailbox.told(&event("a", "owner", "in/x"));
+            let line = feed.next(&ping, ready(still_holds)).await;
+            assert_eq!(matches!(line, Some(Ok(_))), still_holds);
+            assert!(feed.decided.elapsed() < DECISION_INTERVAL);
+        }
     }
 }
