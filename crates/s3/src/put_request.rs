@@ -9,13 +9,16 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::checksum::CONTENT_MD5;
 use super::details::Details;
-use super::error;
 use super::headers::header;
+use super::{error, request_headers};
 use liteio_access::Granted;
 
 const WRITE_OFFSET: HeaderName = HeaderName::from_static("x-amz-write-offset-bytes");
 const BUCKET_KEY: HeaderName =
     HeaderName::from_static("x-amz-server-side-encryption-bucket-key-enabled");
+
+/// The end of the names of headers whose values are secret.
+const CUSTOMER_KEY: &str = "-customer-key";
 
 /// Headers besides `x-amz-…` that the operation reads.
 const TEXTS: [HeaderName; 6] = [
@@ -61,9 +64,13 @@ impl PutRequest {
 
 fn check_texts(headers: &HeaderMap) -> S3Result<()> {
     for (name, value) in headers {
-        let is_read = name.as_str().starts_with("x-amz-") || TEXTS.contains(name);
+        let is_read = request_headers::is_handled(name) || TEXTS.contains(name);
         if is_read && value.to_str().is_err() {
-            return Err(invalid_header(name, &String::from_utf8_lossy(value.as_bytes())));
+            let sent = String::from_utf8_lossy(value.as_bytes());
+            return Err(match name.as_str().ends_with(CUSTOMER_KEY) {
+                true => s3_error!(Details::named(name), InvalidArgument, "{}", invalid(name)),
+                false => invalid_header(name, &sent),
+            });
         }
     }
     let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
@@ -84,7 +91,11 @@ fn check_texts(headers: &HeaderMap) -> S3Result<()> {
 
 fn invalid_header(name: &HeaderName, sent: &str) -> S3Error {
     let details = Details::argument(name, error::quoted(sent));
-    s3_error!(details, InvalidArgument, "The header {name} is invalid.")
+    s3_error!(details, InvalidArgument, "{}", invalid(name))
+}
+
+fn invalid(name: &HeaderName) -> String {
+    format!("The header {name} is invalid.")
 }
 
 #[cfg(test)]
@@ -102,11 +113,28 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_a_customer_is_not_shown() {
+        for (name, is_shown) in [
+            ("x-amz-server-side-encryption-customer-key", false),
+            ("x-amz-server-side-encryption-customer-key-md5", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_bytes(b"secret\xe9").expect("a header"));
+            let error = check_texts(&headers).expect_err("it is no text");
+            let details = error.source().map(ToString::to_string).expect("details");
+            assert!(details.contains(name), "{details}");
+            let shown = format!("{details} {}", error.message().unwrap_or_default());
+            assert_eq!(shown.contains("secret"), is_shown, "{shown}");
+        }
+    }
+
+    #[test]
     fn headers_that_would_be_read_as_others_are_refused() {
         let bucket_key = "x-amz-server-side-encryption-bucket-key-enabled";
         for accepted in [
             &[("content-type", &b"text/plain"[..]), ("x-amz-acl", b"private")][..],
             &[("x-other", b"\xff"), ("user-agent", b"caf\xe9")],
+            &[("x-amz-user-agent", b"caf\xe9"), ("x-amz-unknown", b"\xff")],
             &[("accept", b"a"), ("accept", b"b")],
             &[(bucket_key, b"True")],
             &[],

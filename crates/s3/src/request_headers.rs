@@ -106,6 +106,11 @@ fn meaning(name: &str) -> Option<Meaning> {
     })
 }
 
+/// `true` for an `x-amz-…` header on which an operation or the authentication acts.
+pub(super) fn is_handled(name: &HeaderName) -> bool {
+    meaning(name.as_str()) == Some(Handled)
+}
+
 /// Words of a name that promise a lock, a hold, an encryption or a condition.
 const PROMISES: [&str; 24] = [
     "cipher",
