@@ -59,6 +59,12 @@ fn timestamp(time_ms: u64) -> Timestamp {
     Timestamp::from_second(seconds.min(Timestamp::MAX.as_second())).unwrap_or_default()
 }
 
+/// A time in a header, in the form of RFC 3339, which S3 requires. jiff alone also takes other forms of ISO 8601.
+pub(super) fn rfc3339(text: &str) -> Option<Timestamp> {
+    s3s::dto::Timestamp::parse(s3s::dto::TimestampFormat::DateTime, text).ok()?;
+    text.parse().ok()
+}
+
 /// Whole seconds since 1970 for a time in a request.
 pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
     let mut text = Vec::new();
@@ -78,6 +84,29 @@ mod tests {
         assert_eq!(date, "Sat, 31 Jan 2026 12:00:00 GMT");
         for far in [253_402_300_799_999, u64::MAX] {
             assert_eq!(iso_date(far), "9999-12-30T22:00:00.000Z");
+        }
+    }
+
+    #[test]
+    fn times_in_headers_have_the_form_of_rfc_3339() {
+        let time = rfc3339("2099-01-01T00:00:00Z").expect("a time");
+        for same in [
+            "2099-01-01T00:00:00.000Z",
+            "2099-01-01T01:00:00+01:00",
+            "2099-01-01T00:00:00.0000000Z",
+        ] {
+            assert_eq!(rfc3339(same), Some(time), "{same}");
+        }
+        for refused in [
+            "2099-01-01 00:00Z",
+            "2099-01-01T00:00Z",
+            "20990101T000000Z",
+            "2099-01-01T00:00:00Z[UTC]",
+            "2099-01-01T00:00:00",
+            "2099-01-01",
+            "x",
+        ] {
+            assert_eq!(rfc3339(refused), None, "{refused}");
         }
     }
 

@@ -2,7 +2,6 @@
 //! holds. [`event_hold`] has the fields of event holds.
 
 use http::{HeaderMap, HeaderName, StatusCode};
-use jiff::Timestamp;
 use liteio_store::{
     Cause, DefaultRetention, EventHold, EventHoldChange, LegalHold, ObjectLock, ObjectVersion,
     Retention, RetentionMode, RetentionPeriod, Store, VersionChange,
@@ -18,7 +17,7 @@ use s3s::dto::{
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::xml_response;
-use super::dates::{iso_date, unix_seconds};
+use super::dates::{iso_date, rfc3339, unix_seconds};
 use super::details::Details;
 use super::event_hold::{SentDefaultHold, SentEventHold};
 use super::headers::{header, insert_text};
@@ -79,8 +78,7 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
 
 /// The end of a retention in the headers of a write.
 fn until_of(app: &App, headers: &HeaderMap, until: &str) -> S3Result<u64> {
-    let time: Option<Timestamp> = until.parse().ok();
-    let time = time.ok_or_else(|| {
+    let time = rfc3339(until).ok_or_else(|| {
         s3_error!(
             Details::argument(UNTIL, until),
             InvalidArgument,

@@ -17,6 +17,9 @@ const WRITE_OFFSET: HeaderName = HeaderName::from_static("x-amz-write-offset-byt
 const BUCKET_KEY: HeaderName =
     HeaderName::from_static("x-amz-server-side-encryption-bucket-key-enabled");
 
+/// The spellings of a flag that s3s takes in headers of other operations.
+const FLAGS: [&str; 4] = ["true", "True", "false", "False"];
+
 /// The end of the names of headers whose values are secret.
 const CUSTOMER_KEY: &str = "-customer-key";
 
@@ -82,9 +85,7 @@ fn check_texts(headers: &HeaderMap) -> S3Result<()> {
         return Err(S3Error::with_message(S3ErrorCode::InvalidRequest, message));
     }
     match header(headers, BUCKET_KEY) {
-        Some(sent) if !["true", "false"].iter().any(|flag| sent.eq_ignore_ascii_case(flag)) => {
-            Err(invalid_header(&BUCKET_KEY, sent))
-        }
+        Some(sent) if !FLAGS.contains(&sent) => Err(invalid_header(&BUCKET_KEY, sent)),
         _ => Ok(()),
     }
 }
@@ -146,6 +147,7 @@ mod tests {
             &[("x-amz-storage-class", b"STANDARD\xe9")],
             &[("content-md5", b"\xe9")],
             &[(bucket_key, b"yes")],
+            &[(bucket_key, b"TRUE")],
         ] {
             assert_eq!(code(refused).as_deref(), Some("InvalidArgument"), "{refused:?}");
         }

@@ -146,6 +146,11 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
             ("x-amz-object-lock-mode", "GOVERNANCE"),
             ("x-amz-object-lock-retain-until-date", "x"),
         ],
+        // A form of ISO 8601 that is none of RFC 3339.
+        vec![
+            ("x-amz-object-lock-mode", "GOVERNANCE"),
+            ("x-amz-object-lock-retain-until-date", "20990101T000000Z"),
+        ],
         vec![("x-amz-object-lock-legal-hold", "on")],
     ] {
         let put = server.request("PUT", "/mine/refused").headers(&headers).body("x").send().await;
