@@ -73,9 +73,12 @@ impl Heads {
         let start = self.spelled.len();
         self.spelled.extend_from_slice(sent);
         let mut rest = &mut self.spelled[start..];
-        if rest.starts_with(CONTINUE) {
-            rest = &mut rest[CONTINUE.len()..];
-        }
+        // The socket may have taken the beginning of the interim answer before hyper added the head, which begins with
+        // none of the ends of that.
+        let is_before = |end: &&[u8]| rest.starts_with(end);
+        let mut ends = (0..CONTINUE.len()).map(|taken| &CONTINUE[taken..]);
+        let interim = ends.find(is_before).map_or(0, <[u8]>::len);
+        rest = &mut rest[interim..];
         let mut is_status = true;
         // The empty line ends the head.
         while let Some(end) = memchr(b'\n', rest).filter(|end| *end > 1) {
@@ -204,6 +207,20 @@ mod tests {
         assert_eq!(heads.spelled(offered.as_bytes(), &state), expected.as_bytes());
         heads.advance(offered.len());
         assert!(heads.spelled(b"body", &state).is_empty());
+    }
+
+    #[test]
+    fn a_head_behind_the_rest_of_an_interim_answer_is_spelled() {
+        for taken in 0..CONTINUE.len() {
+            let (mut heads, state) = (Heads::default(), ConnectionState::default());
+            assert!(heads.spelled(CONTINUE, &state).is_empty());
+            heads.advance(taken);
+            state.head_due();
+            let rest = &CONTINUE[taken..];
+            let offered = [rest, HEAD.as_bytes(), b"body"].concat();
+            let expected = [rest, SPELLED.as_bytes()].concat();
+            assert_eq!(heads.spelled(&offered, &state), expected, "{taken} bytes were taken");
+        }
     }
 
     #[test]
