@@ -117,10 +117,13 @@ impl Call<'_> {
             TableMetadata::check(metadata, requirement)?;
         }
         let updates = self.updates_of(granted, commit);
+        let mut settings = TableSettings::default();
         let (next, expected) = match &current {
             None => {
                 let uuid = text_of_uuid(&new_uuid()?);
                 let next = TableMetadata::from_updates(&updates, &uuid, self.now_ms())?;
+                let place = self.shared.staged.place(granted.bucket().id, next.location());
+                settings = place.settings();
                 (next, Expected::Missing)
             }
             Some(Loaded { location, metadata }) => {
@@ -133,7 +136,7 @@ impl Call<'_> {
             }
         };
         let previous = current.as_ref().map(|current| &*current.location);
-        self.changed(granted, table, next, expected, previous)
+        self.changed(granted, (table, settings), next, expected, previous)
     }
 
     /// The updates of a commit, but for locations that are overridden.
@@ -148,11 +151,11 @@ impl Call<'_> {
         }
     }
 
-    /// The change of a table to new metadata, whose file is staged.
+    /// The change of a table to new metadata, whose file is staged. Only a new table gets the settings.
     fn changed(
         &self,
         granted: &Granted,
-        table: TableName,
+        (table, settings): (TableName, TableSettings),
         next: TableMetadata,
         expected: Expected,
         previous: Option<&str>,
@@ -161,7 +164,8 @@ impl Call<'_> {
         let file = NewFile::stage(app, granted.bucket(), owner, &next, previous)?;
         let (uuid, location) = (uuid_of(next.uuid()), file.location);
         let change = TableChange::new(TableKind::Table, table, expected, uuid, location.clone());
-        let change = Some((change.with_metadata(file.metadata), file.bytes));
+        let change = change.with_settings(settings).with_metadata(file.metadata);
+        let change = Some((change, file.bytes));
         Ok(Next { change, loaded: Loaded { location, metadata: Arc::new(next) } })
     }
 
@@ -173,10 +177,10 @@ impl Call<'_> {
         metadata: TableMetadata,
         settings: TableSettings,
     ) -> ApiResult<Loaded> {
-        let next = self.changed(granted, named(name)?, metadata, Expected::Missing, None)?;
+        let table = (named(name)?, settings);
+        let next = self.changed(granted, table, metadata, Expected::Missing, None)?;
         let Next { change, loaded } = next;
         if let Some((change, bytes)) = change {
-            let change = change.with_settings(settings);
             self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
             let id = (granted.bucket().id, loaded.location.clone());
             self.shared.files.keep(id, bytes, &loaded.metadata);

@@ -48,6 +48,7 @@ mod maintenance;
 mod metadata;
 mod namespace;
 mod page;
+mod place;
 mod purge;
 mod register;
 mod route;
@@ -200,6 +201,7 @@ struct Shared {
     settings: Settings,
     buckets: TableBuckets,
     files: MetadataFiles,
+    staged: place::Staged,
     /// The routes that are served, for clients.
     endpoints: Vec<String>,
     tokens: Box<dyn Tokens>,
@@ -239,7 +241,8 @@ impl TablesService {
         let buckets = TableBuckets::new(app.region.clone(), account_id);
         let files = MetadataFiles::default();
         let endpoints = route::endpoints().collect();
-        let shared = Shared { app, settings, buckets, files, endpoints, tokens };
+        let staged = place::Staged::default();
+        let shared = Shared { app, settings, buckets, files, staged, endpoints, tokens };
         TablesService { shared: Arc::new(shared) }
     }
 

@@ -26,3 +26,6 @@ pub(crate) const TOKEN_SECONDS: u32 = 3600;
 
 /// Objects that a purge deletes at once.
 pub(crate) const PURGE_PAGE: usize = 1000;
+
+/// Places of staged creations that are remembered, some 100 bytes each. Between staging and commit a client writes the files.
+pub(crate) const STAGED_MAX: usize = 4096;

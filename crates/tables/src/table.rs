@@ -6,13 +6,14 @@ use http::header::{HeaderValue, IF_NONE_MATCH};
 use liteio_access::{Action, Granted};
 use liteio_iceberg::{CommitTable, CreateTable, Identifier, Namespace, Rename, TableMetadata};
 use liteio_store::Bucket;
-use liteio_store::tables::{CatalogError, TableKind, TableSettings};
+use liteio_store::tables::{CatalogError, TableKind};
 use serde_json::{Map, Value, json};
 
 use super::commit::{Loaded, named, written};
 use super::error::{ApiResult, Exception};
 use super::metadata::{new_uuid, text_of_uuid};
 use super::namespace::{plain, stored};
+use super::place::Place;
 use super::register::Registered;
 use super::warehouse::{key_of, trimmed};
 use super::{Answer, Call, Output};
@@ -41,14 +42,14 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
     let uuid = text_of_uuid(&new_uuid()?);
-    let location = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
-    let metadata = TableMetadata::create(&request, &uuid, &location, call.now_ms())?;
+    let place = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
+    let metadata = TableMetadata::create(&request, &uuid, &place.location, call.now_ms())?;
     if request.is_staged {
         call.require_free(&granted, &name)?;
+        call.shared.staged.note(granted.bucket().id, &place);
         return call.loaded(&granted, &name, None, &metadata, None);
     }
-    let Loaded { location, metadata } =
-        call.create(&granted, &name, metadata, TableSettings::default())?;
+    let Loaded { location, metadata } = call.create(&granted, &name, metadata, place.settings())?;
     call.loaded(&granted, &name, Some(&location), &metadata, None)
 }
 
@@ -187,14 +188,15 @@ impl Call<'_> {
         name: &Identifier,
         asked: Option<&str>,
         uuid: &str,
-    ) -> ApiResult<String> {
+    ) -> ApiResult<Place> {
         let bucket = granted.bucket();
-        let location = match asked.filter(|asked| !self.is_overridden(bucket, asked)) {
+        let asked = asked.filter(|asked| !self.is_overridden(bucket, asked));
+        let location = match asked {
             Some(asked) => trimmed(asked).to_owned(),
             None => self.location_of_new(granted, name, uuid)?,
         };
         key_of(bucket, &location)?;
-        Ok(location)
+        Ok(Place { location, is_own: asked.is_none() })
     }
 
     /// `true` for a location that a client asks for and does not get.

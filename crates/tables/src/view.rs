@@ -23,8 +23,8 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
     let name = call.named(&request.name)?;
     let granted = call.granted_named(&name)?;
     let uuid = text_of_uuid(&new_uuid()?);
-    let location = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
-    let metadata = ViewMetadata::create(&request, &uuid, &location, call.now_ms())?;
+    let place = call.location_of(&granted, &name, request.location.as_deref(), &uuid)?;
+    let metadata = ViewMetadata::create(&request, &uuid, &place.location, call.now_ms())?;
     let location = call.write_view(&granted, &name, &metadata, Expected::Missing)?;
     loaded(&location, &metadata)
 }

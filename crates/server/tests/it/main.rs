@@ -89,6 +89,7 @@ mod sources;
 mod spelling;
 mod sts;
 mod table_address;
+mod table_maintenance;
 mod table_policies;
 mod tables;
 mod tagging;

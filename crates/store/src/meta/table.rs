@@ -85,6 +85,8 @@ pub enum TableDocument {
     Maintenance = 3,
     /// The last runs of maintenance.
     MaintenanceRuns = 4,
+    /// The location that the server has chosen for the files of the table.
+    Place = 5,
 }
 
 /// Documents of a table, which the store keeps and does not interpret.

@@ -41,6 +41,7 @@ use tokio::task::JoinHandle;
 
 pub(crate) use self::config::{BucketMaintenance, Job, TableMaintenance};
 pub(crate) use self::runs::Runs;
+pub(crate) use self::sweep::refusal as sweep_refusal;
 use self::walk::Pass;
 
 /// Interval at which the time of day is checked. It is not slept through, because the clock may jump.

@@ -7,7 +7,7 @@ use liteio_iceberg::TableMetadata;
 use liteio_iceberg::maintenance::Policy;
 use liteio_store::limits::UNREFERENCED_PAGE;
 use liteio_store::precondition::{ETagText, EtagCondition};
-use liteio_store::tables::{Table, TableKind, Unreferenced};
+use liteio_store::tables::{Table, TableKind, TableSettings, Unreferenced};
 use liteio_store::{
     Bucket, BucketId, DeleteTarget, ListEntry, ListQuery, ListStart, ListedObject, ObjectKey,
     StoreError,
@@ -19,16 +19,29 @@ use super::survey::{Survey, prefix_of};
 use super::walk::{Failure, Pass};
 use crate::limits::PURGE_PAGE;
 use crate::metadata::read;
+use crate::place::is_own;
 
 /// A file that readers of a table without a catalog look for. No metadata name it.
 const VERSION_HINT: &str = "/metadata/version-hint.text";
+
+/// The reason for which files of a table are never deleted, if there is one.
+pub(crate) fn refusal(
+    bucket: &Bucket,
+    settings: &TableSettings,
+    location: &str,
+) -> Option<&'static str> {
+    // There may be anything at a place that a client has named, and nobody has allowed him to delete it.
+    (!is_own(bucket, settings, location)).then_some(
+        "A client has chosen the location of the table, so not all files there need be those of the table.",
+    )
+}
 
 impl Pass<'_> {
     /// Deletes the files of a table that nothing has named for long enough. `places` gets the prefix of its files.
     pub(super) fn sweep(
         &self,
         bucket: &Arc<Bucket>,
-        table: &Table,
+        (table, settings): (&Table, &TableSettings),
         survey: &Survey,
         removal: Removal,
         places: &mut BTreeSet<(BucketId, String)>,
@@ -36,6 +49,9 @@ impl Pass<'_> {
         let location = &table.location;
         let (metadata, _) = read::<TableMetadata>(self.store, bucket, location)?;
         let prefix = prefix_of(bucket, metadata.location())?;
+        if refusal(bucket, settings, metadata.location()).is_some() {
+            return Ok(());
+        }
         places.insert((bucket.id, prefix.clone()));
         // Files of such a table may be those of others.
         if Policy::of(&metadata, Policy::DEFAULT)?.is_none() {

@@ -5,8 +5,9 @@ use liteio_store::{DocumentKind, StoreError};
 use serde_json::{Value, json};
 
 use super::resource::{bucket_arn, given, granted, granted_table, table_arn, time};
+use super::table::locations;
 use crate::error::{ApiResult, Exception};
-use crate::maintenance::{BucketMaintenance, Job, Runs, TableMaintenance};
+use crate::maintenance::{BucketMaintenance, Job, Runs, TableMaintenance, sweep_refusal};
 use crate::{Answer, Call, Output};
 
 pub(super) fn of_bucket(call: &Call<'_>) -> Answer {
@@ -68,17 +69,28 @@ pub(super) fn status(call: &Call<'_>) -> Answer {
     let removal = BucketMaintenance::of(granted.bucket())?.removal;
     let maintenance = TableMaintenance::of(granted.bucket(), &settings)?;
     let runs = Runs::read(settings.document(TableDocument::MaintenanceRuns))?;
+    // Metadata that cannot be read are told by the last run.
+    let reason = match locations(call, &granted, &table) {
+        Ok((_, location)) if removal.is_enabled => {
+            sweep_refusal(granted.bucket(), &settings, &location)
+        }
+        _ => None,
+    };
     let jobs = [
         // It is not executed, whatever its configuration.
         (Job::Compaction, false),
         (Job::Snapshots, maintenance.snapshots.is_enabled),
-        (Job::Removal, removal.is_enabled),
+        (Job::Removal, removal.is_enabled && reason.is_none()),
     ];
     let mut status = serde_json::Map::new();
     for (job, is_enabled) in jobs {
         let mut of_job = json!({ "status": "Disabled" });
         match runs.last(job) {
-            _ if !is_enabled => {}
+            _ if !is_enabled => {
+                if let Some(reason) = reason.filter(|_| job == Job::Removal) {
+                    of_job["failureMessage"] = reason.into();
+                }
+            }
             None => of_job["status"] = "Not_Yet_Run".into(),
             Some(run) => {
                 let name = if run.failure.is_some() { "Failed" } else { "Successful" };

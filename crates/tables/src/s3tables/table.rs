@@ -20,7 +20,7 @@ use crate::metadata::{is_unwritten, new_uuid, text_of_uuid};
 use crate::namespace::stored;
 use crate::route::Subject;
 use crate::warehouse::trimmed;
-use crate::{Answer, Call, Output, context};
+use crate::{Answer, Call, Output, context, place};
 
 pub(super) fn create(call: &Call<'_>) -> Answer {
     let document = call.document()?;
@@ -44,6 +44,7 @@ pub(super) fn create(call: &Call<'_>) -> Answer {
     let id = new_uuid()?;
     let uuid = text_of_uuid(&id);
     let location = call.location_of_new(&granted, &name, &uuid)?;
+    place::note(&mut settings, &location);
     let location = match request {
         Some(request) => {
             call.allows(&granted, &[Action::PutTableData], &name)?;

@@ -1,0 +1,108 @@
+//! Maintenance of tables through a real server whose clock is moved: what it deletes, and what it may not.
+
+use liteio::TestAccess;
+use serde_json::{Value, json};
+
+use crate::harness::{TestServer, start_with};
+use crate::reply::Reply;
+use crate::test_api::told;
+
+const CATALOG: &str = "/_iceberg/v1/lake/namespaces";
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const REMOVAL: &str = "icebergUnreferencedFileRemoval";
+
+fn document(reply: &Reply) -> Value {
+    serde_json::from_slice(&reply.body).unwrap_or_else(|_| panic!("no JSON: {}", reply.text()))
+}
+
+async fn send(server: &TestServer, method: &'static str, path: &str, body: Value) -> Value {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let reply = server.request(method, path).for_service("s3tables").body(body).send().await;
+    assert!(reply.status < 300, "{}", reply.everything());
+    if reply.body.is_empty() { Value::Null } else { document(&reply) }
+}
+
+fn schema() -> Value {
+    json!({ "type": "struct", "fields": [{ "id": 1, "name": "id", "type": "long", "required": true }] })
+}
+
+/// The ARN, as a part of paths, of the table bucket `lake` with the namespace `sales`, whose files go after two days.
+async fn lake(server: &TestServer) -> String {
+    let made = send(server, "PUT", "/buckets", json!({ "name": "lake" })).await;
+    let arn = made["arn"].as_str().expect("an ARN");
+    let arn = arn.replace(':', "%3A").replace('/', "%2F");
+    let days = json!({ "unreferencedDays": 1, "nonCurrentDays": 1 });
+    let value = json!({ "value": { "status": "enabled", "settings": { REMOVAL: days } } });
+    send(server, "PUT", &format!("/buckets/{arn}/maintenance/{REMOVAL}"), value).await;
+    send(server, "POST", CATALOG, json!({ "namespace": ["sales"] })).await;
+    arn
+}
+
+/// Writes an object below the location of a table, and returns its path.
+async fn orphan(server: &TestServer, table: &Value) -> String {
+    let location = table["metadata"]["location"].as_str().expect("a location");
+    let path = format!("{}/data/orphan", location.strip_prefix("s3:/").expect("of S3"));
+    server.put(&path, "x").await.expect_status(200);
+    path
+}
+
+async fn removal(server: &TestServer, arn: &str, name: &str) -> Value {
+    let path = format!("/tables/{arn}/sales/{name}/maintenance-job-status");
+    send(server, "GET", &path, Value::Null).await["status"][REMOVAL].clone()
+}
+
+/// The right to create a table is none to delete the objects at a place that its creator names.
+#[tokio::test]
+async fn only_files_at_places_that_the_server_has_chosen_are_deleted() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    server.put("/lake/backups/2026.tar", "x").await.expect_status(200);
+    let chosen = json!({ "name": "chosen", "schema": schema(), "location": "s3://lake/backups" });
+    send(&server, "POST", &tables, chosen).await;
+    let moved =
+        send(&server, "POST", &tables, json!({ "name": "moved", "schema": schema() })).await;
+    let updates = json!([{ "action": "set-location", "location": "s3://lake/archive" }]);
+    let commit = json!({ "requirements": [], "updates": updates });
+    send(&server, "POST", &format!("{tables}/moved"), commit).await;
+    server.put("/lake/archive/2026.tar", "x").await.expect_status(200);
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    let body = json!({ "name": "staged", "schema": schema(), "stage-create": true });
+    let staged = send(&server, "POST", &tables, body).await;
+    let metadata = &staged["metadata"];
+    let commit = json!({ "requirements": [{ "type": "assert-create" }], "updates": [
+        { "action": "assign-uuid", "uuid": metadata["table-uuid"] },
+        { "action": "upgrade-format-version", "format-version": 2 },
+        { "action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1 },
+        { "action": "set-current-schema", "schema-id": -1 },
+        { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
+        { "action": "set-default-spec", "spec-id": -1 },
+        { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
+        { "action": "set-default-sort-order", "sort-order-id": -1 },
+        { "action": "set-location", "location": metadata["location"] },
+    ] });
+    send(&server, "POST", &format!("{tables}/staged"), commit).await;
+    let orphans = [orphan(&server, &own).await, orphan(&server, &staged).await];
+    let left = orphan(&server, &moved).await;
+    for _ in 0..4 {
+        told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+    }
+    for kept in ["/lake/backups/2026.tar", "/lake/archive/2026.tar", &left] {
+        server.head(kept).await.expect_status(200);
+    }
+    for gone in &orphans {
+        server.head(gone).await.expect_status(404);
+    }
+    for (name, status) in [
+        ("chosen", "Disabled"),
+        ("moved", "Disabled"),
+        ("own", "Successful"),
+        ("staged", "Successful"),
+    ] {
+        let removal = removal(&server, &arn, name).await;
+        assert_eq!(removal["status"], status, "{name}: {removal}");
+        let reason = removal["failureMessage"].as_str();
+        assert_eq!(reason.is_some(), status == "Disabled", "{name}: {removal}");
+    }
+}
