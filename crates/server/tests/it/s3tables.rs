@@ -351,6 +351,10 @@ async fn a_client_writes_the_metadata_of_a_table_itself() {
         let version = &found["versionToken"];
         let message = expect(update(version, &foreign).await, 400, "BadRequestException");
         assert!(message.contains("another table"), "{message}");
+        // A file is that of one table.
+        let others = format!("s3:/{other}");
+        let message = expect(update(version, &others).await, 400, "BadRequestException");
+        assert!(message.contains("sales.other"), "{message}");
         update(version, &second).await.expect_status(200);
         let loaded = document(&server.get(&in_catalog).await.expect_status(200));
         assert_eq!(loaded["metadata"]["properties"]["a"], "1");

@@ -184,3 +184,28 @@ async fn conditions_read_the_tags_of_tables() {
         lake.send(CAROL, "POST", &tags, add).await.expect_status(status);
     }
 }
+
+/// Who moves the metadata of a table sees what is at the new place.
+#[tokio::test]
+async fn who_may_not_read_an_object_moves_no_table_to_it() {
+    let lake = Lake::new().await;
+    let by_name = |name: &str| {
+        format!("/get-table?tableBucketARN={}&namespace=sales&name={name}", lake.path())
+    };
+    let at = async |name: &str| {
+        let found = lake.send(ALICE, "GET", &by_name(name), Value::Null).await;
+        document(&found.expect_status(200))
+    };
+    let orders = at("orders").await;
+    let location = orders["metadataLocation"].as_str().expect("a location");
+    let key = location.strip_prefix("s3:/").expect("of S3");
+    let metadata = lake.server.get(key).await.expect_status(200).body;
+    let copy = "/lake/hidden/0.metadata.json";
+    lake.server.request("PUT", copy).body(metadata).send().await.expect_status(200);
+    let path = format!("/tables/{}/sales/orders/metadata-location", lake.path());
+    let body = json!({ "versionToken": orders["versionToken"],
+        "metadataLocation": format!("s3:/{copy}") });
+    let refused = lake.send(ERIN, "PUT", &path, body.clone()).await.expect_status(403);
+    assert_eq!(document(&refused)["__type"], "AccessDeniedException");
+    lake.send(ALICE, "PUT", &path, body).await.expect_status(200);
+}

@@ -1,8 +1,8 @@
 //! The metadata location of a table: reading it, and moving it to a file that the client has written.
 
-use liteio_access::Granted;
+use liteio_access::{Action, Granted};
 use liteio_iceberg::TableMetadata;
-use liteio_store::tables::{Expected, Table, TableChange, TableKind};
+use liteio_store::tables::{Expected, Table, TableChange, TableKind, TableName};
 use serde_json::json;
 
 use super::error::stale;
@@ -12,7 +12,7 @@ use super::token::version_of;
 use crate::commit::named;
 use crate::error::{ApiResult, Exception};
 use crate::metadata::{is_unwritten, read};
-use crate::warehouse::key_of;
+use crate::warehouse::{key_of, object_of};
 use crate::{Answer, Call, Output};
 
 pub(super) fn get(call: &Call<'_>) -> Answer {
@@ -63,6 +63,18 @@ pub(super) fn update(call: &Call<'_>) -> Answer {
 /// Checks that metadata of the same table are at a location.
 fn check(call: &Call<'_>, granted: &Granted, table: &Table, location: &str) -> ApiResult<()> {
     let bucket = granted.bucket();
+    // Whoever loads the table sees what is there.
+    let key = object_of(bucket, location)?;
+    call.allows_object(granted, Action::GetObject, &key)?;
+    let is_of_other = |kind: TableKind, other: &TableName, at: &str| {
+        (kind, other) != (TableKind::Table, &table.name)
+            && key_of(bucket, at).is_ok_and(|at| at == key.as_str())
+    };
+    if let Some(other) = call.store.find_table(bucket, &is_of_other)? {
+        return Err(Exception::bad_request(format!(
+            "The metadata at {location:?} are those of {other}."
+        )));
+    }
     let (metadata, _) = read::<TableMetadata>(call.store, bucket, location)?;
     key_of(bucket, metadata.location())?;
     if is_unwritten(&table.location) {
