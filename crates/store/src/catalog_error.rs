@@ -54,6 +54,12 @@ pub enum CatalogError {
         /// `table` or `view`.
         by: &'static str,
     },
+    /// Another table of the bucket has the id of a new one.
+    #[error("table with same id already exists: {name}")]
+    IdTaken {
+        /// Namespace and name of the new one, with dots between them.
+        name: String,
+    },
     /// A table or view has the new name.
     #[error("cannot rename {from} to {to}. {by} already exists")]
     RenameTaken {

@@ -132,6 +132,7 @@ impl From<CatalogError> for Exception {
             | CatalogError::TableExists { .. }
             | CatalogError::ViewExists { .. }
             | CatalogError::NameTaken { .. }
+            | CatalogError::IdTaken { .. }
             | CatalogError::RenameTaken { .. } => Exception::exists(&error),
             CatalogError::NamespaceNotEmpty { .. } => {
                 exception("NamespaceNotEmptyException", StatusCode::CONFLICT, sentence(&error))

@@ -8,7 +8,7 @@ use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
 use super::Call;
 use super::commit::named;
 use super::error::ApiResult;
-use super::metadata::{Metadata, read, uuid_of};
+use super::metadata::{Metadata, new_uuid, read, uuid_of};
 use super::warehouse::{key_of, object_of};
 
 /// A table or view that was registered.
@@ -43,9 +43,16 @@ impl Call<'_> {
             )) => Expected::Missing,
             Err(error) => return Err(error.into()),
         };
-        let uuid = uuid_of(metadata.uuid());
-        let change = TableChange::new(kind, table, expected, uuid, location.clone());
-        self.store.commit_tables(bucket, vec![change]).wait()?;
+        let commit = |uuid| {
+            let (table, expected) = (table.clone(), expected.clone());
+            let change = TableChange::new(kind, table, expected, uuid, location.clone());
+            self.store.commit_tables(bucket, vec![change]).wait()
+        };
+        match commit(uuid_of(metadata.uuid())) {
+            // A second name for the metadata is another table for its policies.
+            Err(StoreError::Catalog(CatalogError::IdTaken { .. })) => commit(new_uuid()?)?,
+            committed => committed?,
+        };
         Ok(Registered { granted, name, location, metadata })
     }
 }

@@ -499,6 +499,45 @@ async fn policies_decide_who_may_load_and_change_tables() {
     assert_eq!(other.status, 501, "{}", other.text());
 }
 
+/// Policies name tables by their ids, so a client takes none of another table.
+#[tokio::test]
+async fn an_id_is_that_of_one_table() {
+    let server = memory().await;
+    warehouse(&server).await;
+    let one = create(&server, "one").await;
+    let uuid = &one["metadata"]["table-uuid"];
+    let create_as = |uuid: &Value| {
+        let commit = json!({ "requirements": [{ "type": "assert-create" }], "updates": [
+            { "action": "assign-uuid", "uuid": uuid },
+            { "action": "upgrade-format-version", "format-version": 2 },
+            { "action": "add-schema", "schema": one["metadata"]["schemas"][0], "last-column-id": 2 },
+            { "action": "set-current-schema", "schema-id": -1 },
+            { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
+            { "action": "set-default-spec", "spec-id": -1 },
+            { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
+            { "action": "set-default-sort-order", "sort-order-id": -1 },
+            { "action": "set-location", "location": "s3://lake/two" },
+        ] });
+        send(&server, "POST", "namespaces/sales/tables/two", commit)
+    };
+    let message = expect(create_as(uuid).await, 409, "AlreadyExistsException");
+    assert!(message.contains("sales.two"), "{message}");
+    expect(get(&server, "namespaces/sales/tables/two").await, 404, "NoSuchTableException");
+    let other = json!("11111111-2222-4333-8444-555555555555");
+    create_as(&other).await.expect_status(200);
+    // A second name for the same metadata is a table with an id of its own.
+    let again = json!({ "name": "again", "metadata-location": one["metadata-location"] });
+    send(&server, "POST", "namespaces/sales/register", again).await.expect_status(200);
+    let arn = async |name: &str| {
+        let bucket = "arn%3Aaws%3As3tables%3Aus-east-1%3A000000000000%3Abucket%2Flake";
+        let path = format!("/get-table?tableBucketARN={bucket}&namespace=sales&name={name}");
+        let found = server.request("GET", &path).for_service("s3tables").send().await;
+        document(&found.expect_status(200))["tableARN"].clone()
+    };
+    let (first, second) = (arn("one").await, arn("again").await);
+    assert!(first != second && first.to_string().contains(uuid.as_str().expect("text")), "{first}");
+}
+
 /// A catalog is no way around the policies of objects.
 #[tokio::test]
 async fn who_may_do_everything_with_tables_reads_and_deletes_no_objects_by_them() {

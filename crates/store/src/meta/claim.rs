@@ -28,6 +28,8 @@ pub(crate) enum Claim<'a> {
     NamespaceAlone(BucketId, &'a str),
     /// A table or view with this path and name in the catalog of a bucket, which share their names.
     Table(BucketId, &'a str, &'a str),
+    /// The id of a new table in the catalog of a bucket, which no other one has.
+    TableId(BucketId, &'a [u8; 16]),
     /// That the run of a server goes on. Shared by all of its transactions.
     Run(u32),
     /// That a run has no transaction under way: it ends.
@@ -76,6 +78,11 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.extend_from_slice(&bucket.0.to_be_bytes());
                 append_ended(path.as_bytes(), name);
                 name.extend_from_slice(table.as_bytes());
+            }
+            Self::TableId(bucket, id) => {
+                name.push(b'd');
+                name.extend_from_slice(&bucket.0.to_be_bytes());
+                name.extend_from_slice(&id[..]);
             }
             Self::Run(run) | Self::RunAlone(run) => {
                 name.push(b'r');
@@ -138,6 +145,9 @@ mod tests {
             Claim::Namespace(one, "b"),
             Claim::Table(one, "a", "b"),
             Claim::Table(one, "ab", ""),
+            Claim::TableId(one, &[1; 16]),
+            Claim::TableId(one, &[2; 16]),
+            Claim::TableId(other, &[1; 16]),
             Claim::Queue(b"one"),
             Claim::Queue(b"other"),
         ];

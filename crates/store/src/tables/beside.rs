@@ -2,7 +2,8 @@
 
 use liteio_kv::{Transaction, Write as _};
 
-use super::TableName;
+use super::namespace::has_keys;
+use super::{CatalogError, TableName};
 use crate::error::StoreError;
 use crate::meta::{TableSettings, space};
 use crate::name::BucketId;
@@ -10,6 +11,22 @@ use crate::name::BucketId;
 /// The key of the settings of a table.
 pub(super) fn place_of(bucket: BucketId, name: &TableName) -> Vec<u8> {
     space::table_settings(bucket, name.namespace().path(), name.name())
+}
+
+/// Checks that no table has the id of a new one.
+///
+/// # Errors
+/// [`CatalogError::IdTaken`].
+pub(super) fn require_free(
+    write: &Transaction<'_>,
+    bucket: BucketId,
+    name: &TableName,
+    id: &[u8; 16],
+) -> Result<(), StoreError> {
+    match has_keys(write, &space::tables_with_id(bucket, id))? {
+        true => Err(CatalogError::IdTaken { name: name.to_string() }.into()),
+        false => Ok(()),
+    }
 }
 
 /// Adds what belongs to a new table beside its record.

@@ -1,5 +1,6 @@
 //! Commits: new metadata and locations of tables and views, all or none.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use liteio_kv::{Transaction, Write as _};
@@ -98,7 +99,8 @@ impl Store {
     ///
     /// Fails with [`CatalogError::Changed`] if a table is not as expected, [`CatalogError::NoSuchTable`] or
     /// [`CatalogError::NoSuchView`] if it is gone, [`CatalogError::TableExists`], [`CatalogError::ViewExists`] or
-    /// [`CatalogError::NameTaken`] if a new one exists, [`CatalogError::NoSuchNamespace`], [`CatalogError::InvalidCommit`], and the errors of
+    /// [`CatalogError::NameTaken`] if a new one exists, [`CatalogError::IdTaken`] if another table has the id of a new
+    /// one, [`CatalogError::NoSuchNamespace`], [`CatalogError::InvalidCommit`], and the errors of
     /// [`Store::put_object`].
     pub fn commit_tables(
         &self,
@@ -127,6 +129,13 @@ impl Store {
             for Change { name, .. } in &changes {
                 write.claim(Claim::Namespace(bucket.id, name.namespace().path()))?;
                 claim(write, bucket.id, name)?;
+            }
+            let is_new = |change: &&Change| {
+                change.kind == TableKind::Table && change.expected == Expected::Missing
+            };
+            let ids: BTreeSet<_> = changes.iter().filter(is_new).map(|it| it.uuid).collect();
+            for id in &ids {
+                write.claim(Claim::TableId(bucket.id, id))?;
             }
             quota::ahead(write, &bucket);
             let keys = changes.iter().filter_map(|change| Some(&change.file.as_ref()?.0));
@@ -180,6 +189,7 @@ impl Change {
                 require(write, state.id, name.namespace())?;
                 require_free(write, state.id, *kind, name)?;
                 if *kind == TableKind::Table {
+                    beside::require_free(write, state.id, name, uuid)?;
                     beside::begin(write, state.id, name, uuid)?;
                     self.settings.write(write, &beside::place_of(state.id, name))?;
                 }

@@ -84,16 +84,28 @@ fn settings_go_with_their_table() {
 }
 
 #[test]
-fn tables_with_one_id_are_all_found() {
+fn an_id_is_that_of_one_table() {
     on_catalogs(|store| {
         let here = bucket(store, "bucket");
         let kind = TableKind::Table;
-        for name in ["a", "b"] {
-            create(store, kind, name, 1);
-        }
+        create(store, kind, "a", 1);
         let found = || store.table_by_id(&here, &[1; 16]).expect("read").map(|it| it.name);
+        let new = |name: &str, id: u8| {
+            let location = format!("s3://bucket/{name}/0");
+            TableChange::new(kind, table(name), Expected::Missing, [id; 16], location)
+        };
+        for changes in [vec![new("b", 1)], vec![new("c", 2), new("d", 2)]] {
+            let refused = store.commit_tables(&here, changes).wait().expect_err("the id is taken");
+            assert!(
+                matches!(refused, StoreError::Catalog(CatalogError::IdTaken { .. })),
+                "{refused}"
+            );
+        }
         assert_eq!(found(), Some(table("a")));
+        // A view has no such id.
+        create(store, TableKind::View, "v", 1);
         store.drop_table(&here, kind, table("a")).wait().expect("dropped");
+        create(store, kind, "b", 1);
         assert_eq!(found(), Some(table("b")));
     });
 }

@@ -28,6 +28,13 @@ fn location(key: &str) -> String {
     format!("s3://bucket/{key}")
 }
 
+/// The id of a new table.
+fn id_of(path: &str) -> [u8; 16] {
+    let mut id = [7; 16];
+    id.iter_mut().zip(path.bytes()).for_each(|(byte, other)| *byte = other);
+    id
+}
+
 /// A change of a table or view to metadata with this key, which it writes.
 fn change(
     store: &Store,
@@ -41,7 +48,8 @@ fn change(
         body: stage(store, &[b'x'; INLINE_BYTES + 10]).expect("staged"),
         options: PutOptions::default(),
     };
-    TableChange::new(kind, table(path), expected, [7; 16], location(file)).with_metadata(metadata)
+    TableChange::new(kind, table(path), expected, id_of(path), location(file))
+        .with_metadata(metadata)
 }
 
 fn commit(store: &Store, changes: Vec<TableChange>) -> Result<Vec<Table>, StoreError> {
@@ -194,7 +202,7 @@ fn tables_and_views_share_their_names() {
         assert_eq!(names(store, TableKind::Table, "m"), ["t"]);
         assert_eq!(names(store, TableKind::View, "n"), ["v"]);
         let moved = load(store, TableKind::Table, "m.t").expect("there");
-        assert_eq!((moved.uuid, &*moved.location), ([7; 16], &*location("t/0")));
+        assert_eq!((moved.uuid, &*moved.location), (id_of("n.t"), &*location("t/0")));
         assert!(load(store, TableKind::View, "m.t").is_err());
         let dropped = store.drop_table(&here, TableKind::View, table("n.v")).wait();
         assert_eq!(dropped.expect("dropped").location, location("v/0"));
@@ -366,8 +374,8 @@ fn a_table_keeps_its_id_and_is_found_by_it() {
         let (kind, id) = (TableKind::Table, [8; 16]);
         let next = TableChange::new(kind, table("n.t"), expected, id, location("t/1"));
         let committed = store.commit_tables(&here, vec![next]).wait().expect("committed");
-        assert_eq!(committed[0].uuid, [7; 16]);
-        let found = store.table_by_id(&here, &[7; 16]).expect("read").expect("there");
+        assert_eq!(committed[0].uuid, id_of("n.t"));
+        let found = store.table_by_id(&here, &id_of("n.t")).expect("read").expect("there");
         assert_eq!((found.name, found.location), (table("n.t"), location("t/1")));
         assert_eq!(store.table_by_id(&here, &id).expect("read"), None);
     });
