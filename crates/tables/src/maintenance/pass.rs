@@ -57,8 +57,8 @@ impl Pass<'_> {
         removal: Removal,
         places: &mut BTreeSet<(BucketId, String)>,
     ) -> Result<(), StoreError> {
-        let Some((table, settings)) = self.current(bucket, table)? else { return Ok(()) };
-        let ended = self.sweep(bucket, (&table, &settings), survey, removal, places);
+        let Some((table, _)) = self.current(bucket, table)? else { return Ok(()) };
+        let ended = self.sweep(bucket, &table, survey, removal, places);
         self.note(bucket, &table, Job::Removal, ended)
     }
 

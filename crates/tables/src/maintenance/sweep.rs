@@ -17,7 +17,7 @@ use super::config::Removal;
 use super::files::references_of;
 use super::survey::{Survey, prefix_of};
 use super::walk::{Failure, Pass};
-use crate::limits::PURGE_PAGE;
+use crate::limits::{COMMIT_ATTEMPTS, PURGE_PAGE};
 use crate::metadata::read;
 use crate::place::is_own;
 
@@ -36,26 +36,54 @@ pub(crate) fn refusal(
     )
 }
 
+/// The end of an attempt.
+#[derive(PartialEq, Eq)]
+enum Swept {
+    /// It has looked at all files.
+    All,
+    /// The table was changed meanwhile.
+    Changed,
+}
+
 impl Pass<'_> {
-    /// Deletes the files of a table that nothing has named for long enough. `places` gets the prefix of its files.
+    /// Deletes the files of a table that nothing has named for long enough. `places` gets the prefix of its files. After a
+    /// commit all is decided again on the new state.
     pub(super) fn sweep(
+        &self,
+        bucket: &Arc<Bucket>,
+        table: &Table,
+        survey: &Survey,
+        removal: Removal,
+        places: &mut BTreeSet<(BucketId, String)>,
+    ) -> Result<(), Failure> {
+        for _ in 0..COMMIT_ATTEMPTS {
+            let Some((table, settings)) = self.current(bucket, table)? else { return Ok(()) };
+            if self.try_sweep(bucket, (&table, &settings), survey, removal, places)? == Swept::All {
+                return Ok(());
+            }
+        }
+        let message = "Other commits came each time before the files were deleted; the next run tries it again.";
+        Err(Failure::OfTable(message.to_owned()))
+    }
+
+    fn try_sweep(
         &self,
         bucket: &Arc<Bucket>,
         (table, settings): (&Table, &TableSettings),
         survey: &Survey,
         removal: Removal,
         places: &mut BTreeSet<(BucketId, String)>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Swept, Failure> {
         let location = &table.location;
         let (metadata, _) = read::<TableMetadata>(self.store, bucket, location)?;
         let prefix = prefix_of(bucket, metadata.location())?;
         if refusal(bucket, settings, metadata.location()).is_some() {
-            return Ok(());
+            return Ok(Swept::All);
         }
         places.insert((bucket.id, prefix.clone()));
         // Files of such a table may be those of others.
         if Policy::of(&metadata, Policy::DEFAULT)?.is_none() {
-            return Ok(());
+            return Ok(Swept::All);
         }
         if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
             return Err(Failure::OfTable(reason));
@@ -81,11 +109,11 @@ impl Pass<'_> {
             let due = self.note_page(bucket, &objects, removal, &is_named)?;
             if !due.is_empty() && !self.delete(bucket, table, due)? {
                 // A commit came: its metadata may name again what this one does not.
-                return Ok(());
+                return Ok(Swept::Changed);
             }
             match page.next {
                 Some(next) => query.after = ListStart::Token(next),
-                None => return Ok(()),
+                None => return Ok(Swept::All),
             }
         }
     }
