@@ -95,15 +95,7 @@ impl References {
     /// Adds a location.
     pub fn add(&mut self, location: &str) {
         let location = with_one_scheme(location);
-        for end in ['?', '#'] {
-            if let Some((cut, _)) = location.split_once(end) {
-                self.others.insert(with_single_slashes(cut));
-                self.others.insert(cut.to_owned());
-            }
-        }
-        if location[scheme_end(&location)..].contains("//") {
-            self.others.insert(with_single_slashes(&location));
-        }
+        self.others.extend(readings(&location));
         self.locations.insert(location);
     }
 
@@ -117,11 +109,16 @@ impl References {
         self.locations.is_empty()
     }
 
-    /// The locations that do not begin with `prefix`, in which `s3a://` and `s3n://` are `s3://`.
+    /// The locations that do not begin with `prefix`, or that could mean a file which does not. In them `s3a://` and `s3n://`
+    /// are `s3://`.
     pub fn outside<'r>(&'r self, prefix: &str) -> impl Iterator<Item = &'r str> + use<'r> {
         let prefix = with_one_scheme(prefix);
         let all = self.locations.iter().map(String::as_str);
-        all.filter(move |location| !location.starts_with(&*prefix))
+        let is_outside = move |location: &&str| {
+            !location.starts_with(&*prefix)
+                || readings(location).iter().any(|other| !other.starts_with(&*prefix))
+        };
+        all.filter(is_outside)
     }
 
     /// `true` if the file at a location is named.
@@ -148,14 +145,29 @@ impl References {
     }
 }
 
-/// The location with `s3://` for the other schemes of S3.
+/// The location with `s3://` for the schemes of S3, in whatever case.
 fn with_one_scheme(location: &str) -> String {
     let end = scheme_end(location);
     let scheme = &location[..end];
-    match ["s3a://", "s3n://"].iter().any(|other| scheme.eq_ignore_ascii_case(other)) {
+    match ["s3://", "s3a://", "s3n://"].iter().any(|other| scheme.eq_ignore_ascii_case(other)) {
         true => format!("s3://{}", &location[end..]),
         false => location.to_owned(),
     }
+}
+
+/// Other files that readers could mean by a location.
+fn readings(location: &str) -> Vec<String> {
+    let mut readings = Vec::new();
+    for end in ['?', '#'] {
+        if let Some((cut, _)) = location.split_once(end) {
+            readings.push(with_single_slashes(cut));
+            readings.push(cut.to_owned());
+        }
+    }
+    if location[scheme_end(location)..].contains("//") {
+        readings.push(with_single_slashes(location));
+    }
+    readings
 }
 
 /// The end of `scheme://`; 0 for a location without.

@@ -187,15 +187,23 @@ fn files_of_an_expired_snapshot_are_those_that_no_other_names() {
 #[test]
 fn spellings_of_a_location_name_one_file() {
     let mut references = References::default();
-    for location in
-        ["s3a://b/a", "S3N://b/b", "s3://b/c//d", "s3://b/e?f#g", "s3://b/%41", "file:///h"]
-    {
+    for location in [
+        "s3a://b/a",
+        "S3N://b/b",
+        "S3://b/i",
+        "s3://b/c//d",
+        "s3://b/e?f#g",
+        "s3://b/%41",
+        "file:///h",
+    ] {
         references.add(location);
     }
     for (location, is_named) in [
         ("s3://b/a", true),
         ("s3n://b/a", true),
         ("s3://b/b", true),
+        ("s3://b/i", true),
+        ("S3://b/a", true),
         ("s3://b/c//d", true),
         ("s3://b/c/d", true),
         ("s3://b/e?f#g", true),
@@ -214,13 +222,36 @@ fn spellings_of_a_location_name_one_file() {
     let named: Vec<_> = references.missing_in(&References::default()).map(str::to_owned).collect();
     assert_eq!(
         named,
-        ["file:///h", "s3://b/%41", "s3://b/a", "s3://b/b", "s3://b/c//d", "s3://b/e?f#g"]
-            .map(str::to_owned)
+        [
+            "file:///h",
+            "s3://b/%41",
+            "s3://b/a",
+            "s3://b/b",
+            "s3://b/c//d",
+            "s3://b/e?f#g",
+            "s3://b/i"
+        ]
+        .map(str::to_owned)
     );
     let mut after = References::default();
     after.add("s3://b/c/d");
     after.add("s3://b//a");
-    assert_eq!(references.missing_in(&after).count(), 5);
+    assert_eq!(references.missing_in(&after).count(), 6);
+}
+
+#[test]
+fn what_could_be_a_file_elsewhere_is_outside_of_a_location() {
+    let mut references = References::default();
+    for location in ["s3://b/x//t/1", "S3://b/x//t/2", "s3://b/x//t/a?b", "s3://b/y/1", "s3://b/x"]
+    {
+        references.add(location);
+    }
+    let outside = |prefix: &str| references.outside(prefix).map(str::to_owned).collect::<Vec<_>>();
+    let all = ["s3://b/x", "s3://b/x//t/1", "s3://b/x//t/2", "s3://b/x//t/a?b", "s3://b/y/1"];
+    // Some readers look for them below `s3://b/x/t/`.
+    assert_eq!(outside("s3://b/x//t/"), all);
+    assert_eq!(outside("s3://b/x/"), ["s3://b/x", "s3://b/y/1"]);
+    assert_eq!(outside("S3A://b/y/"), all[..4]);
 }
 
 #[test]
