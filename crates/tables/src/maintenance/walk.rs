@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_access::bucket_for_rules;
 use liteio_access::state::App;
 use liteio_store::limits::LIST_TABLES_MAX;
 use liteio_store::tables::{
@@ -51,10 +50,8 @@ impl<'p> Pass<'p> {
             let query = ListBuckets { after, max: BUCKETS, ..ListBuckets::default() };
             let page = self.store.list_buckets(&query)?;
             for listed in &page.buckets {
-                let Ok(bucket) = bucket_for_rules(self.store, listed.name.as_str()) else {
-                    continue;
-                };
-                match visit(&bucket) {
+                let found = self.store.bucket(&listed.name);
+                match found.and_then(|bucket| visit(&bucket)) {
                     Err(StoreError::NoSuchBucket { .. }) => {}
                     ended => ended?,
                 }
