@@ -106,3 +106,26 @@ async fn only_files_at_places_that_the_server_has_chosen_are_deleted() {
         assert_eq!(reason.is_some(), status == "Disabled", "{name}: {removal}");
     }
 }
+
+/// A metadata file may be in no directory, where nothing is that other tables could share.
+#[tokio::test]
+async fn metadata_at_the_root_of_a_bucket_hinder_no_other_table() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    let mut metadata = own["metadata"].clone();
+    metadata["location"] = "s3://lake/elsewhere".into();
+    metadata["table-uuid"] = "11111111-2222-4333-8444-555555555555".into();
+    server.put("/lake/root.metadata.json", metadata.to_string()).await.expect_status(200);
+    let root = json!({ "name": "root", "metadata-location": "s3://lake/root.metadata.json" });
+    send(&server, "POST", &format!("{CATALOG}/sales/register"), root).await;
+    let orphan = orphan(&server, &own).await;
+    for _ in 0..4 {
+        told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+    }
+    assert_eq!(removal(&server, &arn, "own").await["status"], "Successful");
+    server.head(&orphan).await.expect_status(404);
+    server.head("/lake/root.metadata.json").await.expect_status(200);
+}

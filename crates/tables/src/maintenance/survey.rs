@@ -137,7 +137,10 @@ impl Survey {
         owner: &Owner,
     ) -> Result<(), Failure> {
         self.add_place(bucket, metadata.location(), owner)?;
-        if let Some((directory, _)) = location.rsplit_once('/') {
+        // A file that is in no directory of the bucket is known by its name alone.
+        if let Some((directory, _)) = location.rsplit_once('/')
+            && key_of(bucket, directory).is_ok()
+        {
             self.add_place(bucket, directory, owner)?;
         }
         for path in PATHS.iter().filter_map(|path| metadata.property(path)) {
