@@ -1,10 +1,13 @@
 // Decompression of Parquet's pages. Sizes come from the file: a page never grows beyond the size that its header tells.
 
+import { inflated } from './gzip.js';
 import { broken, zstd } from './zstd.js';
 
 /** The codecs that are decompressed here, by their numbers; the browser may know others. */
 const CODECS = ['', 'Snappy', 'GZIP', 'LZO', 'Brotli', 'LZ4', 'Zstandard', 'LZ4'];
 const IN_BROWSERS = { 2: 'gzip', 4: 'brotli' };
+/** A few bytes of Brotli may be 16 MiB. */
+const BROTLI_SLICE_BYTES = 64;
 
 /** Copies `count` bytes from `distance` before `to`, which may overlap. */
 function repeat(output, to, distance, count) {
@@ -27,7 +30,13 @@ function little(input, at, count) {
 
 function snappy(input, output) {
   let at = 0, to = 0;
-  while (input[at++] & 0x80) if (at >= input.length) throw broken();
+  let size = 0;
+  for (let shift = 0; shift < 35; shift += 7) {
+    const byte = little(input, at++, 1);
+    size += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) break;
+  }
+  if (size !== output.length) throw broken();
   while (at < input.length) {
     const tag = input[at++];
     let count = (tag >> 2) + 1;
@@ -82,19 +91,15 @@ function lz4(input, output) {
   return to;
 }
 
-/** The stream of the browser for a codec that it knows. */
-function streamFor(codec) {
+async function byBrowser(input, codec, output) {
+  let stream;
   try {
-    return new DecompressionStream(IN_BROWSERS[codec]);
+    stream = new DecompressionStream(IN_BROWSERS[codec]);
   } catch {
     throw new Error(`The columns are compressed with ${CODECS[codec] ?? `codec ${codec}`}, which this browser cannot decompress.`);
   }
-}
-
-async function byBrowser(input, codec, output) {
-  const reader = new Blob([input]).stream().pipeThrough(streamFor(codec)).getReader();
   let to = 0;
-  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+  for await (const value of inflated(input, stream, codec === 4 ? BROTLI_SLICE_BYTES : undefined)) {
     if (value.length > output.length - to) throw broken();
     output.set(value, to);
     to += value.length;

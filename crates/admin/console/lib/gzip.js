@@ -1,21 +1,44 @@
-// The first bytes of compressed contents.
+// Decompression by the browser.
+
+/** At most 4 MiB of output. */
+const GZIP_SLICE_BYTES = 4 << 10;
+
+/**
+ * The decompressed chunks, for as long as they are asked for. A browser decompresses all of what it is given before any of it
+ * can be read, so the input comes in slices.
+ */
+export async function* inflated(data, stream, sliceBytes = GZIP_SLICE_BYTES) {
+  let at = 0;
+  const slices = new ReadableStream({
+    pull(controller) {
+      if (at >= data.length) controller.close();
+      else controller.enqueue(data.slice(at, at += sliceBytes));
+    },
+  }, { highWaterMark: 0 });
+  const reader = slices.pipeThrough(stream).getReader();
+  try {
+    for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value;
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
 
 /** Up to `max` decompressed bytes; `isWhole` if that is all. The input may be cut. */
 export async function gunzip(data, max) {
-  const reader = new Blob([data]).stream().pipeThrough(new DecompressionStream('gzip')).getReader();
   const chunks = [];
-  let size = 0, isWhole = false;
+  let size = 0, isWhole = true;
   try {
-    while (size < max) {
-      const { done, value } = await reader.read();
-      if (done) { isWhole = true; break; }
-      chunks.push(value);
-      size += value.length;
+    for await (const chunk of inflated(data, new DecompressionStream('gzip'))) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size < max) continue;
+      isWhole = false;
+      break;
     }
-    if (!isWhole) reader.cancel().catch(() => {});
   } catch (error) {
     // The end of a cut input; without any output it is no gzip.
     if (!size) throw error;
+    isWhole = false;
   }
   const all = new Uint8Array(size);
   let at = 0;

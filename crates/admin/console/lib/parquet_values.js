@@ -2,6 +2,16 @@
 
 const cut = () => new Error('A page of the Parquet file is truncated.');
 
+/** The values of a dictionary that are read: a preview needs those of the first rows, which come first in it. */
+const DICTIONARY_VALUES_MAX = 100_000;
+/** The values that a page may claim in its deltas, which are skipped without being made. */
+const DELTAS_MAX = 1 << 24;
+/** The digits of the widest decimal, of 256 bits. */
+const SCALE_MAX = 76;
+const DECIMAL_BYTES_MAX = 32;
+/** The bytes of a value that are used; more characters than a cell shows. */
+const VALUE_BYTES_MAX = 1 << 10;
+
 /** Whole bytes of a page. */
 class Bytes {
   constructor(bytes) {
@@ -56,53 +66,77 @@ export function readRuns(bytes, width, count) {
   const values = [];
   while (values.length < count) {
     const head = Number(from.varint());
-    if (head & 1) {
-      const groups = Math.min(head >> 1, Math.ceil((count - values.length) / 8));
-      values.push(...unpack(from.take(Math.min((head >> 1) * width, from.bytes.length - from.at)), width, groups * 8).map(Number));
+    const length = Math.floor(head / 2);
+    // Without any values there may be as many runs as bytes.
+    if (!length) throw cut();
+    if (head % 2) {
+      const groups = Math.min(length, Math.ceil((count - values.length) / 8));
+      for (const value of unpack(from.take(Math.min(length * width, from.bytes.length - from.at)), width, groups * 8)) values.push(Number(value));
     } else {
       let value = 0;
       from.take(Math.ceil(width / 8)).forEach((byte, i) => { value += byte * 2 ** (8 * i); });
-      const run = Math.min(head >> 1, count - values.length);
-      if (!run) throw cut();
+      const run = Math.min(length, count - values.length);
       for (let i = 0; i < run; i++) values.push(value);
     }
   }
   return values.slice(0, count);
 }
 
-/** DELTA_BINARY_PACKED: the numbers, and where they end. */
+/** DELTA_BINARY_PACKED: the first `count` numbers. All of them are passed, so that what comes behind is found. */
 function deltas(from, count) {
   const [block, parts, total] = [Number(from.varint()), Number(from.varint()), Number(from.varint())];
   const size = block / parts;
-  if (!(size >= 1 && size <= 65_536 && total <= 1 << 24)) throw cut();
+  if (!(size >= 32 && size <= 65_536 && size % 32 === 0 && total <= DELTAS_MAX && total >= count)) throw cut();
   const values = total ? [from.zigzag()] : [];
-  // All of them, so that what comes behind is found.
-  while (values.length < total) {
+  for (let passed = 1; passed < total;) {
     const least = from.zigzag();
     const widths = from.take(parts);
-    for (let part = 0; part < parts && values.length < total; part++) {
+    for (let part = 0; part < parts && passed < total; part++, passed += size) {
       if (widths[part] > 64) throw cut();
-      for (const delta of unpack(from.take((size * widths[part]) / 8), widths[part], size)) {
-        if (values.length < total) values.push(BigInt.asIntN(64, values.at(-1) + least + delta));
+      const packed = from.take((size * widths[part]) / 8);
+      for (const delta of unpack(packed, widths[part], Math.max(0, Math.min(size, count - values.length)))) {
+        values.push(BigInt.asIntN(64, values.at(-1) + least + delta));
       }
     }
   }
-  if (total < count) throw cut();
-  return values;
+  return values.slice(0, count);
+}
+
+/** Reads one value after the other. */
+function reader(from, leaf) {
+  switch (leaf.physical) {
+    case 'INT32': return () => from.view(4).getInt32(0, true);
+    case 'INT64': return () => from.view(8).getBigInt64(0, true);
+    case 'INT96': return () => from.take(12);
+    case 'FLOAT': return () => from.view(4).getFloat32(0, true);
+    case 'DOUBLE': return () => from.view(8).getFloat64(0, true);
+    case 'BYTE_ARRAY': return () => from.take(from.view(4).getUint32(0, true));
+    case 'FIXED_LEN_BYTE_ARRAY':
+      // Values without bytes would never end.
+      if (!(leaf.length > 0)) throw new Error('The column has values of no length.');
+      return () => from.take(leaf.length);
+    default: throw new Error(`The type ${leaf.physical} is unknown.`);
+  }
 }
 
 function plain(from, leaf, count) {
-  const many = (read) => Array.from({ length: count }, read);
-  switch (leaf.physical) {
-    case 'BOOLEAN': return unpack(from.take(Math.ceil(count / 8)), 1, count).map(Boolean);
-    case 'INT32': return many(() => from.view(4).getInt32(0, true));
-    case 'INT64': return many(() => from.view(8).getBigInt64(0, true));
-    case 'INT96': return many(() => from.take(12));
-    case 'FLOAT': return many(() => from.view(4).getFloat32(0, true));
-    case 'DOUBLE': return many(() => from.view(8).getFloat64(0, true));
-    case 'BYTE_ARRAY': return many(() => from.take(from.view(4).getUint32(0, true)));
-    case 'FIXED_LEN_BYTE_ARRAY': return many(() => from.take(leaf.length));
-    default: throw new Error(`The type ${leaf.physical} is unknown.`);
+  if (leaf.physical === 'BOOLEAN') return unpack(from.take(Math.ceil(count / 8)), 1, count).map(Boolean);
+  return Array.from({ length: count }, reader(from, leaf));
+}
+
+/** A page of values for indexes, which is read as far as the indexes go. */
+export class Dictionary {
+  constructor(bytes, leaf, count) {
+    this.read = reader(new Bytes(bytes), leaf);
+    this.count = count;
+    this.values = [];
+  }
+
+  at(index) {
+    if (!(index < this.count)) throw cut();
+    if (index >= DICTIONARY_VALUES_MAX) throw new Error('The dictionary of the column is too large for a preview.');
+    while (this.values.length <= index) this.values.push(this.read());
+    return this.values[index];
   }
 }
 
@@ -118,17 +152,19 @@ export function readValues(bytes, encoding, leaf, count, dictionary) {
       if (!dictionary) throw cut();
       const [width] = from.take(1);
       if (width > 32) throw cut();
-      return readRuns(bytes.subarray(1), width, count).map((at) => dictionary[at]);
+      return readRuns(bytes.subarray(1), width, count).map((at) => dictionary.at(at));
     }
     case 3: return readRuns(from.take(from.view(4).getUint32(0, true)), 1, count).map(Boolean);
-    case 5: return numbers(deltas(from, count)).slice(0, count);
-    case 6: return deltas(from, count).slice(0, count).map((length) => from.take(Number(length)));
+    case 5: return numbers(deltas(from, count));
+    case 6: return deltas(from, count).map((length) => from.take(Number(length)));
     case 7: {
       const shared = deltas(from, count);
       const lengths = deltas(from, count);
       let former = new Uint8Array();
-      return lengths.slice(0, count).map((length, i) => {
-        const start = former.subarray(0, Number(shared[i])), end = from.take(Number(length));
+      return lengths.map((length, i) => {
+        // A long value that all others begin with would be copied for each of them.
+        const start = former.subarray(0, Math.min(Number(shared[i]), VALUE_BYTES_MAX));
+        const end = from.take(Number(length)).subarray(0, VALUE_BYTES_MAX);
         former = new Uint8Array(start.length + end.length);
         former.set(start);
         former.set(end, start.length);
@@ -137,11 +173,13 @@ export function readValues(bytes, encoding, leaf, count, dictionary) {
     }
     case 9: {
       const size = SIZES[leaf.physical] ?? leaf.length;
+      if (!(size > 0)) throw cut();
       // All values of the page are there, also those that are not asked for.
       const all = Math.floor(bytes.length / size);
-      const joined = new Uint8Array(all * size);
+      if (all < count) throw cut();
+      const joined = new Uint8Array(count * size);
       for (let i = 0; i < joined.length; i++) joined[i] = bytes[(i % size) * all + Math.floor(i / size)];
-      return plain(new Bytes(joined), leaf, Math.min(count, all));
+      return plain(new Bytes(joined), leaf, count);
     }
     default: throw new Error(`The encoding ${encoding} is unknown.`);
   }
@@ -151,6 +189,8 @@ const hex = (bytes) => Array.from(bytes, (it) => it.toString(16).padStart(2, '0'
 const bigEndian = (bytes) => (bytes.length ? BigInt.asIntN(8 * bytes.length, BigInt(`0x${hex(bytes)}`)) : 0n);
 
 function decimal(value, scale) {
+  // The zeros before a small value are as many as the file says.
+  if (!(Number.isInteger(scale) && scale >= 0 && scale <= SCALE_MAX)) throw new Error('The scale of the decimals is invalid.');
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
   return `${value < 0n ? '-' : ''}${digits.slice(0, digits.length - scale)}${scale ? `.${digits.slice(-scale)}` : ''}`;
 }
@@ -184,10 +224,10 @@ export function textOfValue(value, leaf) {
     return instant(BigInt(view.getUint32(8, true) - 2_440_588) * 86_400_000_000_000n + view.getBigInt64(0, true), false);
   }
   if (value instanceof Uint8Array) {
-    if (TEXTS.includes(logical)) return new TextDecoder().decode(value);
-    if (logical === 'DECIMAL') return decimal(bigEndian(value), scale);
-    if (logical === 'UUID') return hex(value).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    if (logical === 'FLOAT16') return String(half(value));
+    if (TEXTS.includes(logical)) return new TextDecoder().decode(value.subarray(0, VALUE_BYTES_MAX));
+    if (logical === 'DECIMAL' && value.length <= DECIMAL_BYTES_MAX) return decimal(bigEndian(value), scale);
+    if (logical === 'UUID' && value.length === 16) return hex(value).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    if (logical === 'FLOAT16' && value.length === 2) return String(half(value));
     return `0x${hex(value.subarray(0, BYTES_SHOWN))}${value.length > BYTES_SHOWN ? '…' : ''}`;
   }
   if (typeof value === 'number' || typeof value === 'bigint') {

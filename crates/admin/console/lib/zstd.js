@@ -3,6 +3,8 @@
 const MAGIC = 0xfd2fb528;
 const LITERAL_LOG_MAX = 11;
 const WEIGHT_LOG_MAX = 6;
+/** Blocks of an output, also empty ones, for each of which tables of codes are made; compressors make larger ones. */
+const BLOCKS_MAX = 64, BLOCK_BYTES_MIN = 1 << 10;
 
 export const broken = () => new Error('A compressed page of the Parquet file is damaged.');
 
@@ -36,6 +38,11 @@ class Backward {
   /** The next bits, without taking them. */
   peek(count) {
     const from = this.at - count;
+    // The usual case, ten times as fast.
+    if (from >= 0 && count <= 24) {
+      const { bytes } = this, byte = from >>> 3;
+      return ((bytes[byte] | (bytes[byte + 1] << 8) | (bytes[byte + 2] << 16) | (bytes[byte + 3] << 24)) >>> (from & 7)) & ((1 << count) - 1);
+    }
     let value = 0;
     for (let byte = Math.floor(from / 8), shift = byte * 8 - from; shift < count; byte++, shift += 8) {
       value += (this.bytes[byte] ?? 0) * 2 ** shift;
@@ -95,6 +102,7 @@ function readTable(bytes, logMax) {
     for (let zeros = value === 1 ? 3 : 0; zeros === 3;) {
       zeros = from.bits(2);
       for (let i = 0; i < zeros; i++) shares.push(0);
+      if (shares.length > 256) throw broken();
     }
   }
   return [tableOf(shares, log), Math.ceil(from.at / 8)];
@@ -261,15 +269,20 @@ class Frame {
     } else if (count > 127) count = ((count - 128) << 8) + block[at++];
     if (!count) return this.put(literals);
     const from = new Backward(block.subarray(this.readTables(block, at)));
-    const states = this.tables.map((table) => from.bits(table.log));
+    const [literalTable, offsetTable, matchTable] = this.tables;
+    let literalState = from.bits(literalTable.log), offsetState = from.bits(offsetTable.log), matchState = from.bits(matchTable.log);
     let taken = 0;
     for (let i = 0; i < count; i++) {
-      const [literal, offset, match] = this.tables.map((table, kind) => table.states[states[kind]]);
+      const literal = literalTable.states[literalState], offset = offsetTable.states[offsetState], match = matchTable.states[matchState];
       const value = 2 ** offset.symbol + from.bits(offset.symbol);
       const length = MATCH_BASES[match.symbol] + from.bits(MATCH_BITS[match.symbol]);
       const before = LITERAL_BASES[literal.symbol] + from.bits(LITERAL_BITS[literal.symbol]);
       // Not of the last one, whose bits have ended.
-      if (i < count - 1) for (const [kind, it] of [[0, literal], [2, match], [1, offset]]) states[kind] = it.base + from.bits(it.bits);
+      if (i < count - 1) {
+        literalState = literal.base + from.bits(literal.bits);
+        matchState = match.base + from.bits(match.bits);
+        offsetState = offset.base + from.bits(offset.bits);
+      }
       if (!(before <= literals.length - taken) || from.at < 0) throw broken();
       this.put(literals.subarray(taken, taken + before));
       taken += before;
@@ -286,7 +299,7 @@ class Frame {
 
 /** Decompresses frames into `output`; returns the number of bytes. */
 export function zstd(input, output) {
-  let at = 0, to = 0;
+  let at = 0, to = 0, left = BLOCKS_MAX + output.length / BLOCK_BYTES_MIN;
   while (at < input.length) {
     const head = new Forward(input.subarray(at));
     if (head.bits(32) !== MAGIC) throw broken();
@@ -298,6 +311,7 @@ export function zstd(input, output) {
     at += head.at / 8;
     const frame = new Frame(output, to);
     for (let isLast = false; !isLast;) {
+      if (--left < 0) throw new Error('A compressed page of the Parquet file has too many blocks for a preview.');
       const about = new Forward(input.subarray(at));
       isLast = Boolean(about.bits(1));
       const type = about.bits(2), count = about.bits(21);
