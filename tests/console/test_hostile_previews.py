@@ -132,3 +132,23 @@ def test_of_a_gzip_only_what_is_shown_is_decompressed(page, server, s3, bucket):
     })()""")
     show(page, server, s3, bucket, "bomb.log.gz", gzip.compress(b"a" * (100 * MIB)), "The first 512 KiB")
     assert 0 < page.run("taken") <= 32 << 10
+
+
+HALF_MIB = 512 << 10
+PATHOLOGICAL = ["**a ", "[", "![", "`", "` ", "_a ", "~~a ", "[a](", "[a](b ", "`a` ", "*a* ", "a\n\n", "- a\n  - b\n", "```\n", "> ", "[**_`~~"]
+
+
+def test_markdown_takes_no_longer_than_its_length(page, server, s3, bucket):
+    texts = [*(it * (HALF_MIB // len(it)) for it in PATHOLOGICAL), "# " + " " * HALF_MIB + "x", "# " + "#" * HALF_MIB + "x",
+             "a|b\n" + " " * HALF_MIB + "x", "a|b\n-|-\n" + "|" * HALF_MIB, "a|b\n-|-\n" + "|\n" * (HALF_MIB // 2)]
+    for at, text in enumerate(texts):
+        show(page, server, s3, bucket, f"{at}.md", ("Begin\n\n" + text)[:HALF_MIB].encode(), "Begin")
+        assert page.run("document.querySelectorAll('.markdown *').length") < 50_000, text[:20]
+        page.press("Escape")
+        page.until("!document.querySelector('dialog[open]')")
+
+
+def test_deep_json_is_indented_no_further_than_it_can_be_read(page, server, s3, bucket):
+    body = "[" * 200_000 + "]" * 200_000
+    show(page, server, s3, bucket, "deep.json", body, "[\n  [\n    [")
+    assert page.run("document.querySelector('pre').innerText.length") < 100 * len(body)

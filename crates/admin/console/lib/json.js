@@ -1,5 +1,8 @@
 // JSON with other whitespace: values stay as written, also numbers too large for JavaScript.
 
+/** Deeper values stay on the line of their parent. */
+const DEPTH_MAX = 32;
+
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /** The text with an element on each line, if it is JSON. */
@@ -9,9 +12,10 @@ export function reindent(text) {
   } catch {
     return text;
   }
+  // Of a hundred thousand brackets, the spaces before each would be gigabytes.
   let depth = 0, former = '';
   const parts = [];
-  const line = () => parts.push('\n', '  '.repeat(depth));
+  const line = () => { if (depth <= DEPTH_MAX) parts.push('\n', '  '.repeat(depth)); };
   for (const [token] of text.matchAll(TOKEN)) {
     const isClosing = token === '}' || token === ']';
     if (isClosing) depth--;
