@@ -8,6 +8,7 @@ use http::{Method, Request};
 
 use super::call::Call;
 use super::error::{self, ApiError, ApiResult, for_sts, refusal};
+use super::exchanges::Exchanges;
 use super::form::Form;
 use super::operations;
 use super::permission::Circumstances;
@@ -48,6 +49,7 @@ pub struct Iam {
     users: Arc<Users>,
     web_identities: Arc<WebIdentities>,
     states: Arc<UsedStates>,
+    exchanges: Arc<Exchanges>,
     /// Signatures are not checked: all credentials are taken.
     is_open: bool,
 }
@@ -72,13 +74,15 @@ impl Iam {
     /// The services for these users; `is_open` if signatures are not checked.
     pub fn new(app: Arc<App>, users: Arc<Users>, is_open: bool) -> Iam {
         let web_identities = Arc::new(WebIdentities::new(users.ca_file().map(Into::into)));
-        Iam { app, users, web_identities, states: Arc::default(), is_open }
+        let (states, exchanges) = (Arc::default(), Arc::new(Exchanges::new()));
+        Iam { app, users, web_identities, states, exchanges, is_open }
     }
 
     /// The sign-in to the console by an issuer.
     pub fn sign_in(&self, settings: SignInSettings) -> SignIn {
         let (users, web_identities) = (Arc::clone(&self.users), Arc::clone(&self.web_identities));
-        SignIn::new(settings, users, web_identities, Arc::clone(&self.states))
+        let (states, exchanges) = (Arc::clone(&self.states), Arc::clone(&self.exchanges));
+        SignIn::new(settings, users, web_identities, states, exchanges)
     }
 
     /// Answers a request.

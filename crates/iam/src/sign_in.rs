@@ -60,7 +60,7 @@ pub struct SignIn {
     settings: SignInSettings,
     users: Arc<Users>,
     web_identities: Arc<WebIdentities>,
-    exchanges: Exchanges,
+    exchanges: Arc<Exchanges>,
     used: Arc<UsedStates>,
 }
 
@@ -131,8 +131,9 @@ impl SignIn {
         users: Arc<Users>,
         web_identities: Arc<WebIdentities>,
         used: Arc<UsedStates>,
+        exchanges: Arc<Exchanges>,
     ) -> SignIn {
-        SignIn { settings, users, web_identities, exchanges: Exchanges::new(), used }
+        SignIn { settings, users, web_identities, exchanges, used }
     }
 
     /// The name of the issuer for the page: its host.

@@ -11,8 +11,8 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 use super::checksum;
 use super::dates::http_date;
 use super::details::Details;
-use super::replication::OBJECT_LOCKED;
 pub(super) use super::details::quoted;
+use super::replication::OBJECT_LOCKED;
 use liteio_wire::reply::ApiError;
 
 /// AWS's code, status and message for a store error.
@@ -71,9 +71,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "The specified version does not exist."
         ),
         StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
-        StoreError::ObjectLocked => {
-            S3Error::with_message(S3ErrorCode::AccessDenied, OBJECT_LOCKED)
-        }
+        StoreError::ObjectLocked => S3Error::with_message(S3ErrorCode::AccessDenied, OBJECT_LOCKED),
         StoreError::InvalidBucketState { message } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
         }

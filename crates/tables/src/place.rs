@@ -78,12 +78,13 @@ mod tests {
     #[test]
     fn the_newest_staged_places_are_known() {
         let staged = Staged::default();
+        let id = |number: u32| serde_json::from_value::<BucketId>(number.into()).expect("an id");
         let place = |number: usize| Place { location: format!("s3://b/t-{number}"), is_own: true };
         for number in 0..=STAGED_MAX {
-            staged.note(BucketId(1), &place(number));
+            staged.note(id(1), &place(number));
         }
-        staged.note(BucketId(1), &Place { is_own: false, ..place(STAGED_MAX + 1) });
-        let is_own = |bucket, location: &str| staged.place(BucketId(bucket), location).is_own;
+        staged.note(id(1), &Place { is_own: false, ..place(STAGED_MAX + 1) });
+        let is_own = |bucket, location: &str| staged.place(id(bucket), location).is_own;
         assert!(is_own(1, "s3://b/t-1") && is_own(1, "s3://b/t-2/"));
         assert!(!is_own(1, "s3://b/t-0") && !is_own(2, "s3://b/t-1"));
         assert!(!is_own(1, &format!("s3://b/t-{}", STAGED_MAX + 1)));

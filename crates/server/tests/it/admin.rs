@@ -272,7 +272,7 @@ async fn a_service_account_that_ends_makes_and_changes_no_keys_of_its_user_that_
     for new in [json!({}), ends("2091"), ends("1970")] {
         let made = sealed(&server, NARROW, "PUT", "add-service-account", new.clone()).await;
         check_error(&made, 403, "AccessDenied");
-        console("", new).send().await.expect_error(403, "AccessDenied");
+        check_error(&console("", new).send().await, 403, "AccessDenied");
     }
     let until = |end: &str| json!({ "newExpiration": format!("{end}-01-01T00:00:00Z") });
     for (id, change) in [
@@ -284,8 +284,7 @@ async fn a_service_account_that_ends_makes_and_changes_no_keys_of_its_user_that_
         let path = format!("update-service-account?accessKey={id}");
         let changed = sealed(&server, NARROW, "POST", &path, change.clone()).await;
         check_error(&changed, 403, "AccessDenied");
-        let changed = console(&format!("/{id}"), change).send().await;
-        changed.expect_error(403, "AccessDenied");
+        check_error(&console(&format!("/{id}"), change).send().await, 403, "AccessDenied");
     }
     let secret = json!({ "secretKey": "known to narrow" });
     let secret = sealed(&server, NARROW, "PUT", "add-user?accessKey=dave", secret).await;

@@ -171,7 +171,7 @@ mod tests {
         queue(&store, (1, many), 2 * DAY_MS);
         queue(&store, (2, 2 * many), 0);
         store.reclaim().expect("reclaimed");
-        assert_eq!(queued(&store), many.into());
+        assert_eq!(queued(&store), usize::from(many));
         assert_eq!(store.until_later_work(), Some(GRACE_PAUSE_MAX));
         clock.set_ms(2 * DAY_MS - 10);
         assert_eq!(store.until_later_work(), Some(RETRY_AFTER));
