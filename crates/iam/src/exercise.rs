@@ -63,7 +63,7 @@ fn answer(state: &State, bytes: &[u8]) -> Result<State, ApiError> {
     let mut call = Call {
         form: &form,
         sender: &root.user,
-        key: &root,
+        key: root,
         context,
         draft: Draft::new(&account, &state.account(&account)),
         directory: Arc::new(state.directory(&CONFIGURED, &KEYS)),

@@ -55,7 +55,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "ui/icons.js" "ui/kit.js" "ui/plot.js" "ui/scroll.js" "ui/theme.js" "vendor/LICENSE-htm"
     "vendor/LICENSE-preact" "vendor/preact.js"
 );
-const FILES_COUNT: usize = 103;
+const FILES_COUNT: usize = 104;
 
 impl File {
     /// The file at a path below the console's; the start page for an empty path.
