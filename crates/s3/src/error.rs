@@ -12,8 +12,10 @@ use super::checksum;
 use super::dates::http_date;
 use super::details::Details;
 pub(super) use super::details::quoted;
-use super::replication::OBJECT_LOCKED;
 use liteio_wire::reply::ApiError;
+
+/// The message of the error for what a lock of a version forbids, whose code is `AccessDenied`.
+pub const OBJECT_LOCKED: &str = "Access Denied because object protected by object lock.";
 
 /// AWS's code, status and message for a store error.
 ///

@@ -4,10 +4,8 @@ use http::HeaderMap;
 use liteio_store::{Bucket, ChecksumType, ObjectChecksum, ObjectVersion};
 use s3s::S3Result;
 
+pub use super::error::OBJECT_LOCKED;
 use super::{checksum, metadata};
-
-/// The message of the error for what a lock of a version forbids, whose code is `AccessDenied`.
-pub const OBJECT_LOCKED: &str = "Access Denied because object protected by object lock.";
 
 /// Headers that describe an object in an answer and in a request alike.
 const COPIED: [&str; 8] = [

@@ -22,7 +22,6 @@ use crate::pending::{Committed, Pending};
 use crate::process::{
     Background, DatabaseClock, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
 };
-use crate::reclaim::NEVER_MS;
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -36,6 +35,9 @@ pub struct Store {
     /// The term of the job that this handle is for; `None` for one that is for no job.
     term: Option<Arc<Term>>,
 }
+
+/// The value of [`Inner::next_set_ms`] while no set waits for its removal.
+pub(crate) const NEVER_MS: u64 = u64::MAX;
 
 /// State shared by all handles.
 #[derive(Debug)]

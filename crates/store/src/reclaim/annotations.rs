@@ -16,10 +16,7 @@ use crate::meta::annotation::{SetDeletion, SetId};
 use crate::meta::claim::Claim;
 use crate::meta::{key, space};
 use crate::pending::Committed;
-use crate::store::Store;
-
-/// The value of the time of the next removal while no set waits for one.
-pub(crate) const NEVER_MS: u64 = u64::MAX;
+use crate::store::{NEVER_MS, Store};
 
 impl Store {
     /// Works off the queue of removed sets of annotations, and notes when the next one is due.

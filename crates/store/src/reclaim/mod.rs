@@ -19,7 +19,6 @@ mod grace;
 mod indexes;
 mod lost;
 
-pub(crate) use self::annotations::NEVER_MS;
 pub(crate) use self::lost::WithoutSpace;
 
 use std::ops::Bound;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_access::state::App;
+use liteio_access::{Refusal, bucket_for_rules};
 use liteio_store::limits::LIST_TABLES_MAX;
 use liteio_store::tables::{
     NameRange, NamespaceName, Table, TableKind, TableName, TableSettings, TableWalk,
@@ -50,8 +51,13 @@ impl<'p> Pass<'p> {
             let query = ListBuckets { after, max: BUCKETS, ..ListBuckets::default() };
             let page = self.store.list_buckets(&query)?;
             for listed in &page.buckets {
-                let found = self.store.bucket(&listed.name);
-                match found.and_then(|bucket| visit(&bucket)) {
+                let visited = match bucket_for_rules(self.store, listed.name.as_str()) {
+                    Ok(bucket) => visit(&bucket),
+                    Err(Refusal::Store(error)) => Err(error),
+                    // Names of a list are valid.
+                    Err(_) => continue,
+                };
+                match visited {
                     Err(StoreError::NoSuchBucket { .. }) => {}
                     ended => ended?,
                 }
