@@ -271,7 +271,7 @@ pub(super) mod tests {
             "x-amz-sse-kms-key",
             "x-amz-if-match",
             "x-amz-if-none-match-version",
-            "x-amz-object-if-match",
+            "x-amz-object-if-match-size",
             "x-amz-copy-source-if-match-size",
             "x-amz-expected-version",
             "x-amz-object-namespace",
