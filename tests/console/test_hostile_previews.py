@@ -152,25 +152,3 @@ def test_deep_json_is_indented_no_further_than_it_can_be_read(page, server, s3, 
     body = "[" * 200_000 + "]" * 200_000
     show(page, server, s3, bucket, "deep.json", body, "[\n  [\n    [")
     assert page.run("document.querySelector('pre').innerText.length") < 100 * len(body)
-
-
-def uses(levels):
-    """A picture in which each level draws the one below ten times."""
-    groups = "".join(f'<g id="a{at}">{f"""<use href="#a{at - 1}"/>""" * 10}</g>' for at in range(1, levels))
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><g id="a0"><rect width="9" height="9"/></g>{groups}</svg>'
-
-
-PATTERNS = "".join(f'<pattern id="a{at}" width="1" height="1">{f"""<rect class="b{at}" width="9" height="9"/>""" * 10}</pattern>' for at in range(9))
-STYLES = "".join(f".b{at} {{ fill: url(#a{at - 1}) }}" for at in range(1, 9))
-SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">'
-TOO_OFTEN = "The picture repeats its parts too often for a preview"
-
-
-@pytest.mark.parametrize(("body", "words"), [
-    (uses(3), "40 × 30"), (uses(8), TOO_OFTEN), (uses(8).encode("utf-16"), "The contents are not text"),
-    (f'{SVG}<style>{STYLES}</style>{PATTERNS}<rect fill="url(#a8)" width="9" height="9"/></svg>', TOO_OFTEN),
-    (f'{SVG}<image href="data:image/svg+xml,x" width="9" height="9"/></svg>', TOO_OFTEN),
-    (f'{SVG}<style>.a {{ fill: url(#b) }} .c {{ fill: #fff }}</style><linearGradient id="b"/><g id="d"><rect class="a" width="9" height="9"/><use href="#d"/></g></svg>', "40 × 30"),
-], ids=["few", "uses", "utf-16", "styles", "nested", "gradient"])
-def test_pictures_are_drawn_if_they_are_what_they_contain(page, server, s3, bucket, body, words):
-    show(page, server, s3, bucket, f"{uuid.uuid4().hex}.svg", body, words)

@@ -5,7 +5,6 @@ import { gunzip } from '../lib/gzip.js';
 import { blocks } from '../lib/markdown.js';
 import { inlineUrl, readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
-import { isModest } from '../lib/svg.js';
 import { reindent } from '../lib/json.js';
 import { parquetSchema } from '../lib/parquet.js';
 import { parquetRows } from '../lib/parquet_rows.js';
@@ -36,7 +35,7 @@ export function kindOf(key, type, size) {
     return size <= IMAGE_BYTES_MAX ? ['image', IMAGES[ending] ?? essence] : ['large'];
   }
   // As a picture, no script of it runs and nothing is loaded for it.
-  if (ending === 'svg' || essence === 'image/svg+xml') return size <= IMAGE_BYTES_MAX ? ['svg', 'image/svg+xml;charset=utf-8'] : ['text'];
+  if (ending === 'svg' || essence === 'image/svg+xml') return size <= IMAGE_BYTES_MAX ? ['svg', 'image/svg+xml'] : ['text'];
   if (MEDIA[ending] || Object.values(MEDIA).includes(essence)) return ['media', MEDIA[ending] ?? essence];
   if (ending === 'pdf' || essence === 'application/pdf') return ['pdf'];
   if (ending === 'md' || ending === 'markdown' || essence === 'text/markdown') return ['markdown'];
@@ -122,12 +121,7 @@ export function Preview({ bucket, objectKey, version, head }) {
       const schema = await parquetSchema(head.size, part);
       return { schema, rows: await parquetRows(schema, head.size, part, PARQUET_ROWS_MAX, COLUMNS_MAX) };
     }
-    if (shown === 'image') return { data: await read({}) };
-    if (shown === 'svg') {
-      // The picture is made of the text that was looked at, whatever encoding its bytes name.
-      const text = new TextDecoder().decode(await read({}));
-      return { data: new TextEncoder().encode(text), isModest: isModest(text) };
-    }
+    if (shown === 'image' || shown === 'svg') return { data: await read({}) };
     if (shown === 'media' || shown === 'pdf') return { url: inlineUrl(bucket, objectKey, version, detail ?? 'application/pdf') };
     if (shown === 'gzip') return gunzip(await read({ from: 0, to: TEXT_BYTES_MAX - 1 }), TEXT_BYTES_MAX);
     if (shown === 'unknown' || shown === 'large') return {};
@@ -145,7 +139,6 @@ export function Preview({ bucket, objectKey, version, head }) {
   if (data.schema) return html`<${ParquetRows} rows=${data.rows} schema=${data.schema} /><${Parquet} schema=${data.schema} />`;
   if (!data.data) return html`<${Spinner} />`;
   if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
-  if (shown === 'svg' && !data.isModest) return html`<div class="note warn">The picture repeats its parts too often for a preview: download it.</div>${textual}`;
   if (shown === 'svg') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} onFail=${() => setAsText(true)} />${textual}`;
   if (!isText(data.data)) return html`<div class="note">The contents are not text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
   const inner = shown === 'gzip' ? detail : shown;
