@@ -201,6 +201,7 @@ impl Store {
             require_at(&record, &name, expected.as_deref())?;
             write.delete(&place)?;
             if kind == TableKind::Table {
+                write.claim(Claim::TableId(bucket.id, &record.uuid))?;
                 beside::end(write, bucket.id, &name, &record.uuid)?;
             }
             Ok(Committed::new(Table::new(&name, record)))
@@ -264,6 +265,7 @@ impl Store {
             write.delete(&source)?;
             record.write(write, &kind.place(id, &to))?;
             if kind == TableKind::Table {
+                write.claim(Claim::TableId(id, &record.uuid))?;
                 beside::rename(write, id, (&from, &to), &record.uuid)?;
             }
             Ok(Committed::new(()))
