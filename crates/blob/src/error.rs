@@ -21,7 +21,7 @@ pub enum BlobError {
     Corrupt {
         /// The damaged one.
         id: BlobId,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// The blob was written by a newer version of the program.
@@ -48,14 +48,14 @@ pub enum BlobError {
     Elsewhere {
         /// The blob.
         id: BlobId,
-        /// What to do.
+        /// The cause, and advice.
         reason: String,
     },
     /// The service or the network file system that has the blobs refuses, or does not answer at the moment.
     /// One or two sentences say what to do. Nothing follows about the blob.
     #[error("{reason}")]
     Unavailable {
-        /// What to do.
+        /// The cause, and advice.
         reason: String,
     },
     /// The device failed.

@@ -1,4 +1,4 @@
-//! What a store in files shares with its writers.
+//! [`Shared`]: the state that a store in files shares with its writers.
 
 use std::io;
 use std::sync::Arc;

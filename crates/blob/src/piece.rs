@@ -13,7 +13,7 @@ pub enum BlobPiece {
     Buffered {
         /// The buffer, with room behind the piece.
         buffer: Buffer,
-        /// Where the piece lies in it.
+        /// The place of the piece in it.
         range: Range<usize>,
     },
     /// Shared with the blob in memory and its other readers.

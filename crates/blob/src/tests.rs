@@ -36,13 +36,8 @@ fn found(store: &dyn BlobStore) -> BTreeSet<BlobId> {
     ids
 }
 
-#[test]
-fn memory_keeps_the_contract() {
-    blob_store_contract(&|| Arc::new(MemoryBlobStore::new()));
-}
-
-#[test]
-fn files_keep_the_contract_on_the_real_disk() {
+/// The contract with each durability, in new directories of the file system.
+pub(super) fn contract_on_the_real_disk(open: fn(&Arc<RealDisk>, Durability) -> FileBlobStore) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let next = AtomicU64::new(0);
     for durability in [Durability::Fsync, Durability::Os] {
@@ -52,6 +47,16 @@ fn files_keep_the_contract_on_the_real_disk() {
             Arc::new(open(&Arc::new(disk), durability))
         });
     }
+}
+
+#[test]
+fn memory_keeps_the_contract() {
+    blob_store_contract(&|| Arc::new(MemoryBlobStore::new()));
+}
+
+#[test]
+fn files_keep_the_contract_on_the_real_disk() {
+    contract_on_the_real_disk(open);
 }
 
 #[test]

@@ -398,7 +398,7 @@ mod tests {
 
     use super::MIGRATIONS;
 
-    /// What a released migration has made is what later ones find: a change is another migration.
+    /// A released migration never changes, since later ones build on its result: a change is another migration.
     #[test]
     fn migrations_stay_as_they_are() {
         let hash = |text: &str| format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()));

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use liteio_disk::{Disk, DiskFile, Durability, OpenMode, RealDisk, SimulatedDisk};
+use liteio_disk::{Disk, DiskFile, Durability, OpenMode, SimulatedDisk};
 
 use super::super::contract::{blob_store_contract, body, check_reads_back, read_all, seal};
+use super::super::tests::contract_on_the_real_disk;
 use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, Seal, SealedBlob};
 use super::place::{DIRECTORY, Place};
 use super::{BLOCK, Lengths};
@@ -67,15 +67,7 @@ fn segments_keep_the_contract_on_the_simulated_disk() {
 
 #[test]
 fn segments_keep_the_contract_on_the_real_disk() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let next = AtomicU64::new(0);
-    for durability in [Durability::Fsync, Durability::Os] {
-        blob_store_contract(&|| {
-            let number = next.fetch_add(1, Ordering::Relaxed).to_string();
-            let disk = RealDisk::open(&directory.path().join(number)).expect("opened");
-            Arc::new(open(&Arc::new(disk), durability))
-        });
-    }
+    contract_on_the_real_disk(open);
 }
 
 #[test]

@@ -103,7 +103,7 @@ struct Listening {
     target: Target,
 }
 
-/// What the sender of a request hears.
+/// The events for the sender of a request.
 struct Feed {
     mailbox: Arc<Mailbox>,
     seat: Seat,

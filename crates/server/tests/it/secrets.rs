@@ -48,7 +48,7 @@ async fn keys_of_clients_in_a_query_are_told_nowhere() {
     assert!(!told.contains(KEY), "{told}");
 }
 
-/// Whoever learns the code of an issuer and its state before the page has exchanged them signs in as the person.
+/// An issuer's code and state are as good as the person's sign-in until the page has exchanged them.
 #[tokio::test]
 async fn the_answer_of_an_issuer_to_the_console_is_told_nowhere() {
     const ANSWER: &str = "/_liteio/console/?code=very-secret&state=very-secret";

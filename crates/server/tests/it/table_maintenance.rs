@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{TestServer, start_with};
 use crate::reply::Reply;
+use crate::tables::updates_of_create;
 use crate::test_api::told;
 
 const CATALOG: &str = "/_iceberg/v1/lake/namespaces";
@@ -70,18 +71,9 @@ async fn only_files_at_places_that_the_server_has_chosen_are_deleted() {
     let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
     let body = json!({ "name": "staged", "schema": schema(), "stage-create": true });
     let staged = send(&server, "POST", &tables, body).await;
-    let metadata = &staged["metadata"];
-    let commit = json!({ "requirements": [{ "type": "assert-create" }], "updates": [
-        { "action": "assign-uuid", "uuid": metadata["table-uuid"] },
-        { "action": "upgrade-format-version", "format-version": 2 },
-        { "action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1 },
-        { "action": "set-current-schema", "schema-id": -1 },
-        { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
-        { "action": "set-default-spec", "spec-id": -1 },
-        { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
-        { "action": "set-default-sort-order", "sort-order-id": -1 },
-        { "action": "set-location", "location": metadata["location"] },
-    ] });
+    let requirements = json!([{ "type": "assert-create" }]);
+    let updates = updates_of_create(&staged["metadata"]);
+    let commit = json!({ "requirements": requirements, "updates": updates });
     send(&server, "POST", &format!("{tables}/staged"), commit).await;
     let orphans = [orphan(&server, &own).await, orphan(&server, &staged).await];
     let left = orphan(&server, &moved).await;

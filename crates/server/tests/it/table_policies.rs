@@ -185,7 +185,7 @@ async fn conditions_read_the_tags_of_tables() {
     }
 }
 
-/// Who moves the metadata of a table sees what is at the new place.
+/// Moving the metadata of a table reads the object at the new place.
 #[tokio::test]
 async fn who_may_not_read_an_object_moves_no_table_to_it() {
     let lake = Lake::new().await;

@@ -56,6 +56,22 @@ async fn create(server: &TestServer, name: &str) -> Value {
     document(&send(server, "POST", "namespaces/sales/tables", body).await.expect_status(200))
 }
 
+/// The updates by which a client creates a table with this metadata.
+pub(crate) fn updates_of_create(metadata: &Value) -> Value {
+    let (schema, last_column_id) = (&metadata["schemas"][0], &metadata["last-column-id"]);
+    json!([
+        { "action": "assign-uuid", "uuid": metadata["table-uuid"] },
+        { "action": "upgrade-format-version", "format-version": 2 },
+        { "action": "add-schema", "schema": schema, "last-column-id": last_column_id },
+        { "action": "set-current-schema", "schema-id": -1 },
+        { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
+        { "action": "set-default-spec", "spec-id": -1 },
+        { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
+        { "action": "set-default-sort-order", "sort-order-id": -1 },
+        { "action": "set-location", "location": metadata["location"] },
+    ])
+}
+
 fn set_property(requirements: Value, value: &str) -> Value {
     json!({
         "requirements": requirements,
@@ -291,17 +307,7 @@ async fn a_staged_table_exists_once_it_is_committed() {
     let commit = json!({
         "identifier": { "namespace": ["sales"], "name": "t" },
         "requirements": [{ "type": "assert-create" }],
-        "updates": [
-            { "action": "assign-uuid", "uuid": metadata["table-uuid"] },
-            { "action": "upgrade-format-version", "format-version": 2 },
-            { "action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 2 },
-            { "action": "set-current-schema", "schema-id": -1 },
-            { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
-            { "action": "set-default-spec", "spec-id": -1 },
-            { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
-            { "action": "set-default-sort-order", "sort-order-id": -1 },
-            { "action": "set-location", "location": metadata["location"] },
-        ],
+        "updates": updates_of_create(metadata),
     });
     let committed = send(&server, "POST", path, commit.clone()).await;
     let committed = document(&committed.expect_status(200));
@@ -507,17 +513,12 @@ async fn an_id_is_that_of_one_table() {
     let one = create(&server, "one").await;
     let uuid = &one["metadata"]["table-uuid"];
     let create_as = |uuid: &Value| {
-        let commit = json!({ "requirements": [{ "type": "assert-create" }], "updates": [
-            { "action": "assign-uuid", "uuid": uuid },
-            { "action": "upgrade-format-version", "format-version": 2 },
-            { "action": "add-schema", "schema": one["metadata"]["schemas"][0], "last-column-id": 2 },
-            { "action": "set-current-schema", "schema-id": -1 },
-            { "action": "add-spec", "spec": { "spec-id": 0, "fields": [] } },
-            { "action": "set-default-spec", "spec-id": -1 },
-            { "action": "add-sort-order", "sort-order": { "order-id": 0, "fields": [] } },
-            { "action": "set-default-sort-order", "sort-order-id": -1 },
-            { "action": "set-location", "location": "s3://lake/two" },
-        ] });
+        let mut metadata = one["metadata"].clone();
+        metadata["table-uuid"] = uuid.clone();
+        metadata["location"] = json!("s3://lake/two");
+        let requirements = json!([{ "type": "assert-create" }]);
+        let commit =
+            json!({ "requirements": requirements, "updates": updates_of_create(&metadata) });
         send(&server, "POST", "namespaces/sales/tables/two", commit)
     };
     let message = expect(create_as(uuid).await, 409, "AlreadyExistsException");

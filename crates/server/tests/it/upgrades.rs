@@ -1,4 +1,4 @@
-//! What a program answers to a data directory that a newer one has written: one line, and nothing is changed.
+//! Answers of a program to a data directory that a newer one has written: one line, and nothing is changed.
 
 use std::collections::BTreeMap;
 use std::fs;

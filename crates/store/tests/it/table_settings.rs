@@ -1,4 +1,4 @@
-//! What tables have beside their metadata: settings, ids, and files that none of them names.
+//! Settings and ids of tables, and files that no table names.
 
 use std::collections::BTreeMap;
 

@@ -63,7 +63,7 @@ pub(super) fn update(call: &Call<'_>) -> Answer {
 /// Checks that metadata of the same table are at a location.
 fn check(call: &Call<'_>, granted: &Granted, table: &Table, location: &str) -> ApiResult<()> {
     let bucket = granted.bucket();
-    // Whoever loads the table sees what is there.
+    // A load of the table shows the object.
     let key = object_of(bucket, location)?;
     call.allows_object(granted, Action::GetObject, &key)?;
     let is_of_other = |kind: TableKind, other: &TableName, at: &str| {
