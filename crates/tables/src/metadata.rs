@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::error::{ApiResult, Exception};
 use super::limits::{CACHE_BYTES_MAX, METADATA_BYTES_MAX};
-use super::warehouse::{key_of, object_of, trimmed};
+use super::warehouse::{body_of, key_of, object_of, trimmed};
 use liteio_access::state::App;
 
 /// The checksum of an object without another one, as of a PUT.
@@ -156,7 +156,7 @@ pub(crate) fn read<T: Metadata>(
         )));
     }
     let opened = store.get_object(bucket, &key, &GetOptions::default());
-    let mut opened = opened.map_err(|error| match StoreError::from(error) {
+    let opened = opened.map_err(|error| match StoreError::from(error) {
         StoreError::NoSuchKey { .. } | StoreError::IsDeleteMarker { .. } => {
             Exception::validation(format!("There is no metadata file at {location:?}."))
         }
@@ -168,10 +168,7 @@ pub(crate) fn read<T: Metadata>(
             "The metadata file has {bytes} bytes; {METADATA_BYTES_MAX} are read at most. Expire snapshots."
         )));
     }
-    let mut body = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());
-    while let Some(piece) = opened.reader.next()? {
-        body.extend_from_slice(&piece);
-    }
+    let body = body_of(opened)?;
     let metadata = T::parse(&body).map_err(|error| {
         Exception::validation(format!("The metadata file at {location:?} is not valid: {error}"))
     })?;

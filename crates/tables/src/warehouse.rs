@@ -1,6 +1,6 @@
 //! Warehouses: buckets by the names that clients use for them, and locations in them.
 
-use liteio_store::{Bucket, ObjectKey};
+use liteio_store::{Bucket, ObjectKey, OpenedObject, StoreError};
 
 use super::error::{ApiResult, Exception};
 
@@ -75,6 +75,19 @@ pub(crate) fn key_of(bucket: &Bucket, location: &str) -> ApiResult<String> {
 pub(crate) fn object_of(bucket: &Bucket, location: &str) -> ApiResult<ObjectKey> {
     let key = key_of(bucket, location)?;
     ObjectKey::new(key).map_err(|error| Exception::validation(error.to_string()))
+}
+
+/// The bytes of an opened object, whose length the caller has checked.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn body_of(mut opened: OpenedObject) -> Result<Vec<u8>, StoreError> {
+    let bytes = usize::try_from(opened.found.object.bytes).unwrap_or_default();
+    let mut body = Vec::with_capacity(bytes);
+    while let Some(piece) = opened.reader.next()? {
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
 }
 
 /// A location without the slashes at its end.

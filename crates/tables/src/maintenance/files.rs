@@ -5,7 +5,7 @@ use liteio_iceberg::maintenance::{Entries, References};
 use liteio_store::{Bucket, GetOptions, Store};
 
 use super::walk::Failure;
-use crate::warehouse::object_of;
+use crate::warehouse::{body_of, object_of};
 
 /// Largest manifest list or manifest that is read. Writers aim at 8 MB.
 const MANIFEST_BYTES_MAX: u64 = 256 << 20;
@@ -38,7 +38,7 @@ pub(super) fn references_of(
 fn manifest(store: &Store, bucket: &Bucket, location: &str) -> Result<Vec<u8>, Failure> {
     let key = object_of(bucket, location)?;
     let opened = store.get_object(bucket, &key, &GetOptions::default());
-    let mut opened = opened.map_err(|error| match liteio_store::StoreError::from(error) {
+    let opened = opened.map_err(|error| match liteio_store::StoreError::from(error) {
         error @ (liteio_store::StoreError::Closed | liteio_store::StoreError::Suspended { .. }) => {
             Failure::Stop(error)
         }
@@ -50,9 +50,5 @@ fn manifest(store: &Store, bucket: &Bucket, location: &str) -> Result<Vec<u8>, F
             "{location:?} has {bytes} bytes; {MANIFEST_BYTES_MAX} are read at most."
         )));
     }
-    let mut body = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());
-    while let Some(piece) = opened.reader.next()? {
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
+    Ok(body_of(opened)?)
 }

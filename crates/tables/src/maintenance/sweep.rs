@@ -220,10 +220,11 @@ impl Pass<'_> {
     }
 
     fn has_object(&self, bucket: &Bucket, key: &str) -> Result<bool, StoreError> {
-        let query = ListQuery { prefix: key.to_owned(), max: 1, ..ListQuery::default() };
-        let page = self.store.list_objects(bucket, &query)?;
-        let is_it = |entry: &ListEntry| matches!(entry, ListEntry::Object(it) if it.key == key);
-        Ok(page.entries.first().is_some_and(is_it))
+        match self.store.find_object(bucket, &ObjectKey::new(key)?, None) {
+            Ok(_) => Ok(true),
+            Err(StoreError::NoSuchKey { .. } | StoreError::IsDeleteMarker { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn note_all(&self, notes: Vec<(BucketId, String, Option<u64>)>) -> Result<(), StoreError> {
