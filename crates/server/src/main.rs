@@ -1,13 +1,9 @@
 //! The `liteio` command.
 
-mod allocator;
-
 use std::process::ExitCode;
 
-use crate::allocator::Allocator;
-
 #[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Optional: without it, queries and small writes are slower.
