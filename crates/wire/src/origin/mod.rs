@@ -1,0 +1,32 @@
+//! [`Origin`]: the sender of a request, its connection, and its target. Determined once, where the
+//! request enters, and carried in its extensions.
+
+mod domains;
+mod found;
+mod locale;
+mod peer;
+mod target;
+
+use http::Version;
+
+pub use self::domains::{Domains, without_port};
+pub use self::found::{DenialBy, Found};
+pub use self::locale::{Locale, MAIN_SPACE, Moment, timestamp};
+pub use self::peer::{Peer, Tls};
+pub use self::target::{Entrance, Target};
+use crate::request_id::RequestIds;
+
+/// The origin of one request.
+#[derive(Debug)]
+pub struct Origin {
+    /// The ids of the request.
+    pub ids: RequestIds,
+    /// The sender.
+    pub peer: Peer,
+    /// The bucket and the key.
+    pub target: Target,
+    /// The version of HTTP.
+    pub version: Version,
+    /// Findings of the inner layers, for the log.
+    pub found: Found,
+}
