@@ -2,7 +2,7 @@
 
 use super::environment::Variables;
 use super::*;
-use crate::cli::{Command, parse};
+use crate::cli::{Command, HealthArgs, parse};
 
 /// The settings of a command line with these variables of other servers.
 fn of(line: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {

@@ -1,4 +1,6 @@
+use super::environment::Variables;
 use super::*;
+use crate::cli::HealthArgs;
 
 /// Reads a command line as the shell would split it, without the environment.
 fn arguments(line: &str) -> ServerArgs {

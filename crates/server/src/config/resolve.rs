@@ -1,0 +1,139 @@
+//! Resolves the settings: from raw arguments and variables to a [`Config`].
+
+use super::environment::{self, Variables};
+use super::{
+    Config, ConfigError, ListenAddress, MasterKeySource, MetricsAuth, OidcIssuer, Profile,
+    ReplicationSettings, Storage, TierSettings, named_by,
+};
+use super::{
+    audit, background, backup, buckets, cluster, console_oidc, credentials, domains, events, keys,
+    log, network, notify_webhooks, otlp, ownership, storage, tables, take_over, test_api,
+};
+use crate::cli::ServerArgs;
+
+impl Config {
+    /// Checks the arguments, individually and together. Opens no file and no socket.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with advice.
+    pub(crate) fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
+        let named = |setting| move |error| named_by(arguments, setting, error);
+        let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
+        let profile = profile.map_err(named("profile"))?;
+        let address = match &arguments.address {
+            Some(address) => ListenAddress::parse(address).map_err(named("address"))?,
+            None => {
+                let port = arguments.port(profile);
+                ListenAddress::parse(&format!("{}:{port}", arguments.host()))
+                    .map_err(named("host"))?
+            }
+        };
+        let tls = network::resolve_tls(arguments)?;
+        let region = arguments.region.as_deref().map(|region| (region, "region"));
+        let told = arguments.told_region.as_deref().map(|region| (region, "told_region"));
+        let (region, setting) = region.or(told).unwrap_or((domains::DEFAULT_REGION, "region"));
+        let plain_address = network::resolve_plain_address(arguments, tls.is_some());
+        let console_address = network::resolve_console_address(arguments, profile, &address);
+        let storage = storage::resolve(arguments)?;
+        let mut keys = keys::resolve_keys(&arguments.keys)?;
+        // A key that ends with the process is for data that ends with it.
+        if arguments.aws_defaults && storage == Storage::Memory && keys.master.is_none() {
+            keys.master = Some(MasterKeySource::OfProcess);
+        }
+        let config = Config {
+            address,
+            console: arguments.console.unwrap_or(true),
+            console_address: console_address.map_err(named("console_address"))?,
+            plain_address: plain_address.map_err(named("plain_address"))?,
+            tls,
+            website_address: network::resolve_website_address(arguments)
+                .map_err(named("website_address"))?,
+            iceberg_address: network::resolve_iceberg_address(arguments)
+                .map_err(named("iceberg_address"))?,
+            trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)
+                .map_err(named("trusted_proxy"))?,
+            storage,
+            metadata_bytes: storage::resolve_metadata_memory(arguments.metadata_memory)
+                .map_err(named("metadata_memory"))?,
+            credentials: credentials::resolve(arguments, profile)?,
+            keys,
+            allow_insecure_sse_c: arguments.allow_insecure_sse_c,
+            allow_signature_v2: arguments.allow_signature_v2,
+            no_auth: arguments.no_auth,
+            region: domains::resolve_region(region).map_err(named(setting))?,
+            takes_any_region: arguments.region.is_none(),
+            profile,
+            take_over: take_over::resolve(arguments).map_err(named("take_over"))?,
+            domains: domains::resolve_domains(&arguments.domain).map_err(named("domain"))?,
+            object_ownership: ownership::resolve(arguments.object_ownership.as_deref())
+                .map_err(named("object_ownership"))?,
+            aws_defaults: arguments.aws_defaults,
+            preparation: buckets::resolve_preparation(arguments, profile)
+                .map_err(named("bucket"))?,
+            cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)
+                .map_err(named("cors_origin"))?,
+            log: log::resolve_log(arguments.log.as_deref().unwrap_or(log::DEFAULT_LOG))
+                .map_err(named("log"))?,
+            log_format: log::resolve_log_format(arguments).map_err(named("log_format"))?,
+            scrub: background::resolve_scrub(arguments)?,
+            lifecycle_day: background::resolve_lifecycle_day(arguments.lifecycle_day)?,
+            restore_delay: background::resolve_restore_delay(arguments.restore_delay)?,
+            reports: background::resolve_reports(arguments.access_log_interval)?,
+            tables: tables::resolve(arguments)?,
+            events: events::resolve(arguments)?,
+            replication: ReplicationSettings {
+                targets: Vec::new(),
+                file: arguments.replication_file.clone(),
+            },
+            tiers: TierSettings { tiers: Vec::new(), file: arguments.tier_file.clone() },
+            metrics_auth: arguments
+                .metrics_auth
+                .as_deref()
+                .map_or(Ok(MetricsAuth::default()), MetricsAuth::parse)
+                .map_err(named("metrics_auth"))?,
+            audit: audit::resolve(arguments)?,
+            otlp: None,
+            backup: None,
+            is_standby: arguments.is_standby,
+            test_api: test_api::resolve(arguments.test_api.as_deref())
+                .map_err(named("test_api"))?,
+            oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
+            console_sign_in: None,
+        };
+        config.check_exposure(arguments)?;
+        Ok(config)
+    }
+
+    /// Resolves the settings of a command: the arguments, then `variables`, then the profile's
+    /// defaults. Reads the files that variables name. Also returns warnings to log.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with advice.
+    pub(crate) fn of_command(
+        arguments: &ServerArgs,
+        variables: &Variables,
+    ) -> Result<(Config, Vec<String>), ConfigError> {
+        let mut arguments = arguments.clone();
+        let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
+        let profile = profile.map_err(|error| named_by(&arguments, "profile", error))?;
+        storage::take_directory(&mut arguments)?;
+        environment::fill(&mut arguments, profile, variables)?;
+        network::take_minio_certificates(&mut arguments, profile, variables);
+        if let Some(profile) = profile {
+            profile.fill(&mut arguments);
+        }
+        let mut config = Config::resolve(&arguments)?;
+        let cluster = cluster::resolve(&arguments.cluster)?;
+        config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
+        config.audit.webhooks.extend(audit::of_minio(variables)?);
+        notify_webhooks::add_minios(&mut config.events, variables)?;
+        config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
+        config.backup = backup::resolve(&arguments, variables, &config.storage)?;
+        backup::check_standby(&config)?;
+        cluster::check(&config, &arguments)?;
+        config.console_sign_in = console_oidc::resolve(&arguments.console_oidc)?;
+        let mut notes = arguments.notes;
+        notes.extend(config.warnings());
+        Ok((config, notes))
+    }
+}
