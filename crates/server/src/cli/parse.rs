@@ -1,0 +1,161 @@
+//! Reads the command line and the environment, and words the errors of doing so.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args as _, CommandFactory as _, FromArgMatches as _};
+
+use super::{Cli, Command, ServerArgs, ServerCommand, Source, Sources, help};
+
+/// The parser ended without a command to run.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Help or version requested: print it, exit code 0.
+    Help(String),
+    /// Invalid arguments: print this one line, exit code 2.
+    Usage(String),
+    /// A command is missing: print the list of them to standard error, exit code 2.
+    Commands(String),
+}
+
+/// The parser of the command line.
+fn parser() -> clap::Command {
+    help::by_subject(Cli::command())
+}
+
+/// The whole command line, with the commands of the client, for what describes it: completions and
+/// man pages.
+pub(crate) fn command() -> clap::Command {
+    parser().mut_subcommand("client", |client| {
+        let about = client.get_about().cloned().unwrap_or_default();
+        liteio_client::command().about(about)
+    })
+}
+
+/// Reads the arguments (the first is the program) and the environment.
+///
+/// # Errors
+/// The text to print instead of running.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let stop = |error: clap::Error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Stop::Help(error.render().to_string())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Stop::Commands(error.render().to_string())
+        }
+        ErrorKind::UnknownArgument if arguments.get(1).is_some_and(|it| it == "exec") => {
+            let line = with_variable(&error, &arguments);
+            Stop::Usage(format!("{line}; write `--` before the command: liteio exec -- aws s3 ls"))
+        }
+        _ => Stop::Usage(with_variable(&error, &arguments)),
+    };
+    let matches = without_empty_variables(parser());
+    let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
+    let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
+    match parsed.command {
+        Some(Command::Server(mut command)) => {
+            let matches = matches.subcommand_matches("server").unwrap_or(&matches);
+            command.server.sources = Sources::of(matches);
+            command.server.directories = std::mem::take(&mut command.directories);
+            Ok(Command::Server(command))
+        }
+        Some(Command::Exec(mut command)) => {
+            let matches = matches.subcommand_matches("exec").unwrap_or(&matches);
+            command.server.sources = Sources::of(matches);
+            Ok(Command::Exec(command))
+        }
+        Some(Command::Standby(mut command)) => {
+            let matches = matches.subcommand_matches("standby").unwrap_or(&matches);
+            let sources = Sources::of(matches);
+            for (setting, is_given) in [
+                ("data_dir", sources.get("data_dir") == Some(&Source::Flag)),
+                ("backup", sources.get("backup") == Some(&Source::Flag)),
+                ("memory", command.server.memory),
+            ] {
+                if is_given {
+                    let flag = setting.replace('_', "-");
+                    let line =
+                        "`liteio standby LOCATION DIR` has its location and directory already";
+                    return Err(Stop::Usage(format!("{line}: remove --{flag}")));
+                }
+            }
+            command.server.sources = sources;
+            command.server.is_standby = true;
+            command.server.data_dir = Some(command.directory.clone());
+            command.server.backup.backup = Some(command.location.clone());
+            let server = std::mem::take(&mut command.server);
+            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
+        }
+        Some(command) => Ok(command),
+        None => {
+            let mut server = parsed.server;
+            server.sources = Sources::of(&matches);
+            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
+        }
+    }
+}
+
+/// An empty variable counts as unset, because compose files pass on variables that are not set as
+/// empty strings.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let value = argument.get_env().and_then(std::env::var_os);
+        match value.is_some_and(|value| value.is_empty()) {
+            true => argument.env(Resettable::Reset),
+            false => argument,
+        }
+    });
+    command.mut_subcommands(without_empty_variables)
+}
+
+/// The message in one line, prefixed with the variable's name if the value came from a variable.
+fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
+    let line = one_line(&error.render().to_string());
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return line;
+    };
+    let flag = argument.split([' ', '=']).next().unwrap_or_default();
+    let is_given = |it: &OsString| it.to_string_lossy().starts_with(flag);
+    let command = ServerArgs::augment_args(clap::Command::new("server"));
+    let known = command
+        .get_arguments()
+        .find(|it| it.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long)));
+    match known.and_then(|it| it.get_env()) {
+        Some(variable) if !arguments.iter().any(is_given) => {
+            format!("{}: {line}", variable.to_string_lossy())
+        }
+        _ => line,
+    }
+}
+
+/// Names of `LITEIO_` variables that no option reads; mostly typing errors.
+pub(crate) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
+    let command = Cli::command();
+    let subcommands = || command.get_subcommands();
+    let commands = std::iter::once(&command)
+        .chain(subcommands())
+        .chain(subcommands().flat_map(|it| it.get_subcommands()));
+    let known: Vec<&OsStr> =
+        commands.flat_map(|it| it.get_arguments()).filter_map(|it| it.get_env()).collect();
+    let mut unknown: Vec<String> = names
+        .filter(|name| !known.contains(&name.as_os_str()))
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.starts_with("LITEIO_"))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+/// clap's message without its usage block, in one line.
+fn one_line(message: &str) -> String {
+    let lines = message.lines().map(str::trim);
+    let wanted = lines
+        .take_while(|line| !line.starts_with("Usage:"))
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    // A list, such as that of missing arguments, is announced by a colon.
+    let line = wanted.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}
