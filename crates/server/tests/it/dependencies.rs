@@ -169,7 +169,7 @@ const RULES: &[Rule] = &[
     in_all("tables", Paths(&["liteio_access::offload"])),
     in_all("iam", Paths(&["liteio_access::offload"])),
     // Only the top knows that there are several services.
-    except("server", &["server"], Paths(&["crate::dispatch"])),
+    except("server", &["server", "dispatch"], Paths(&["crate::dispatch"])),
     // Whether there is one space or those of the test API.
     except("server", &["server", "dispatch", "spaces"], Paths(&["crate::spaces"])),
     except("server", &["server", "spaces"], Paths(&["crate::open"])),
