@@ -1,5 +1,7 @@
 //! The blobs that a pair of the key space names.
 
+use liteio_blob::{BlobError, BlobWriter, Seal};
+
 use crate::error::StoreError;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
@@ -14,6 +16,32 @@ pub struct BackupBlob {
     pub id: [u8; 16],
     /// Number of its bytes.
     pub bytes: u64,
+}
+
+impl BackupBlob {
+    /// Writes the blob from the pieces that `next` returns, and seals it.
+    ///
+    /// # Errors
+    /// Those of `next`; [`StoreError::Corrupt`] if the pieces have another length; the errors of a write.
+    pub(crate) fn write<E: From<StoreError>>(
+        &self,
+        writer: Result<Box<dyn BlobWriter>, BlobError>,
+        seal: Seal,
+        next: &mut dyn FnMut() -> Result<Option<bytes::Bytes>, E>,
+    ) -> Result<(), E> {
+        let failed = |error: BlobError| E::from(StoreError::from(error));
+        let mut writer = writer.map_err(failed)?;
+        let mut bytes = 0;
+        while let Some(piece) = next()? {
+            bytes += piece.len() as u64;
+            writer.append(&piece).map_err(failed)?;
+        }
+        if bytes != self.bytes {
+            let wrong = format!("a blob of {} bytes has {bytes} in the backup", self.bytes);
+            return Err(StoreError::corrupt(wrong).into());
+        }
+        writer.seal(seal).map(drop).map_err(failed)
+    }
 }
 
 /// The blobs that the value of a key names.

@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_blob::{BlobError, BlobId, BlobStore as _, FileBlobStore, Lengths, Seal};
+use liteio_blob::{BlobId, BlobStore as _, FileBlobStore, Lengths, Seal};
 use liteio_disk::{DirectoryLock, Disk, Durability, RealDisk};
 use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 
@@ -370,18 +370,7 @@ impl Restore {
         blob: &BackupBlob,
         next: &mut dyn FnMut() -> Result<Option<bytes::Bytes>, E>,
     ) -> Result<(), E> {
-        let failed = |error: BlobError| E::from(StoreError::from(error));
-        let mut writer = self.blobs.begin_file(BlobId(blob.id)).map_err(failed)?;
-        let mut bytes = 0;
-        while let Some(piece) = next()? {
-            bytes += piece.len() as u64;
-            writer.append(&piece).map_err(failed)?;
-        }
-        if bytes != blob.bytes {
-            let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
-            return Err(StoreError::corrupt(wrong).into());
-        }
-        writer.seal(Seal::Now).map(drop).map_err(failed)
+        blob.write(self.blobs.begin_file(BlobId(blob.id)), Seal::Now, next)
     }
 
     /// Leaves blobs in the backup: the store fetches them when they are read.

@@ -98,20 +98,9 @@ impl Store {
         blob: &BackupBlob,
         next: &mut dyn FnMut() -> Result<Option<bytes::Bytes>, E>,
     ) -> Result<(), E> {
-        let failed = |error: BlobError| E::from(StoreError::from(error));
         self.inner.check_space(blob.bytes)?;
-        let mut writer = self.shared().blobs.begin_as(BlobId(blob.id)).map_err(failed)?;
-        let mut bytes = 0;
-        while let Some(piece) = next()? {
-            bytes += piece.len() as u64;
-            writer.append(&piece).map_err(failed)?;
-        }
-        if bytes != blob.bytes {
-            let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
-            return Err(StoreError::corrupt(wrong).into());
-        }
         // `apply` syncs it, with the others of its segment.
-        writer.seal(Seal::Later).map(drop).map_err(failed)
+        blob.write(self.shared().blobs.begin_as(BlobId(blob.id)), Seal::Later, next)
     }
 
     /// Ends the standby: from here on the store is written to, and its threads begin to work. It
