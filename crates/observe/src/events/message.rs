@@ -3,11 +3,11 @@
 //! with MinIO's two additional members.
 
 use bytes::Bytes;
-use jiff::Timestamp;
 use liteio_store::{Cause, Event, EventKind, Requester};
 use serde::Serialize;
 
 use super::target::Message;
+use liteio_wire::origin::rfc_3339;
 
 /// The principal of lifecycle actions.
 const AMAZON: &str = "s3.amazonaws.com";
@@ -41,7 +41,7 @@ impl<'a> Test<'a> {
         Test {
             service: "Amazon S3",
             event: "s3:TestEvent",
-            time: time(event.time_ms),
+            time: rfc_3339(event.time_ms),
             bucket: &event.bucket,
             request_id: requester.map_or("", |it| &it.request_id),
             host_id: requester.map_or("", |it| &it.host_id),
@@ -163,7 +163,7 @@ impl<'a> Document<'a> {
             event_version: version(event.kind),
             event_source: "aws:s3",
             aws_region: region,
-            event_time: time(event.time_ms),
+            event_time: rfc_3339(event.time_ms),
             event_name: event.kind.name(),
             user_identity: Identity { principal_id: amazon_or(|it| &it.principal_id) },
             request_parameters: Parameters { source_address: amazon_or(|it| &it.source_address) },
@@ -196,7 +196,7 @@ impl<'a> Document<'a> {
             },
             glacier_event_data: event.restore.as_ref().map(|restore| ArchiveData {
                 restore_event_data: RestoreData {
-                    lifecycle_restoration_expiry_time: time(restore.expires_ms),
+                    lifecycle_restoration_expiry_time: rfc_3339(restore.expires_ms),
                     lifecycle_restore_storage_class: &restore.class,
                 },
             }),
@@ -234,12 +234,6 @@ fn version(kind: EventKind) -> &'static str {
 /// The key in form encoding: a space is `+`; slashes are kept.
 fn encoded(key: &str) -> String {
     form_urlencoded::byte_serialize(key.as_bytes()).collect::<String>().replace("%2F", "/")
-}
-
-fn time(at_ms: u64) -> String {
-    let at_ms = i64::try_from(at_ms).unwrap_or(i64::MAX);
-    let at = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
-    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Names of the objects of an inventory, and its manifest.
 
-use jiff::Timestamp;
 use liteio_s3::bucket_inventory::{Format, Inventory};
+use liteio_wire::origin::timestamp;
 use md5::{Digest as _, Md5};
 use serde_json::json;
 
@@ -44,9 +44,7 @@ impl Names {
     }
 
     fn at(&self, format: &str) -> String {
-        let ms = i64::try_from(self.started_ms).unwrap_or(i64::MAX);
-        let at = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX);
-        at.strftime(format).to_string()
+        timestamp(self.started_ms).strftime(format).to_string()
     }
 
     /// The key of the data file with this number.

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use liteio_client::parse_duration;
+use liteio_wire::origin::rfc_3339;
 
 /// The time now, in milliseconds since 1970.
 pub(super) fn now_ms() -> u64 {
@@ -10,9 +11,7 @@ pub(super) fn now_ms() -> u64 {
 
 /// A time for people and for `--at`.
 pub(super) fn shown(ms: u64) -> String {
-    let time = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let time = time.unwrap_or(Timestamp::MAX);
-    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    rfc_3339(ms)
 }
 
 /// Parses a time, or a duration before `now_ms`, to milliseconds since 1970.

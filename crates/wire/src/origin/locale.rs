@@ -32,3 +32,8 @@ pub fn timestamp(ms: u64) -> Timestamp {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
 }
+
+/// A time in milliseconds since 1970 in RFC 3339, in UTC and with its milliseconds, as documents of AWS have it.
+pub fn rfc_3339(ms: u64) -> String {
+    timestamp(ms).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}

@@ -11,7 +11,7 @@ use http::Version;
 
 pub use self::domains::{Domains, without_port};
 pub use self::found::{DenialBy, Found};
-pub use self::locale::{Locale, MAIN_SPACE, Moment, timestamp};
+pub use self::locale::{Locale, MAIN_SPACE, Moment, rfc_3339, timestamp};
 pub use self::peer::{Peer, Tls};
 pub use self::target::{Entrance, Target};
 use crate::request_id::RequestIds;
