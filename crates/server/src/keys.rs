@@ -9,7 +9,6 @@
 //! versions = ["…"]
 //! ```
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,16 +55,12 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         Some(MasterKeySource::Text(text)) => {
             master_keys(text).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
         }
-        Some(MasterKeySource::File(path)) => {
-            let keys = master_keys(&read(path)?);
-            keys.map_err(|error| format!("{}: {error}", path.display()))?
-        }
+        Some(MasterKeySource::File(path)) => private_file::parsed(path, master_keys)?,
     };
     let named = match &sources.kms_file {
         None => Vec::new(),
         Some(path) => {
-            let keys = kms_file(&read(path)?).and_then(|file| named_keys(&file));
-            keys.map_err(|error| format!("{}: {error}", path.display()))?
+            private_file::parsed(path, |text| kms_file(text).and_then(|file| named_keys(&file)))?
         }
     };
     Ok(KeyRing::new(master, named))
@@ -76,8 +71,7 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
 /// # Errors
 /// One line with advice, without any key.
 pub(crate) fn backup_key(path: &Path) -> Result<[u8; 32], String> {
-    let keys = master_keys(&read(path)?);
-    let keys = keys.map_err(|error| format!("{}: {error}", path.display()))?;
+    let keys = private_file::parsed(path, master_keys)?;
     match &*keys {
         [key] => Ok(*key.expose()),
         // A file of master keys that was rotated: a backup would have another key from then on.
@@ -127,7 +121,7 @@ fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
         return Ok(format!("{}: a new master key\n", path.display()));
     };
     let mut file = match path.exists() {
-        true => kms_file(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))?,
+        true => private_file::parsed(path, kms_file)?,
         false => KmsFile::default(),
     };
     if file.key.iter().any(|key| key.name == *name) {
@@ -143,7 +137,7 @@ fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
 
 fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
     let path = &arguments.file;
-    let text = read(path)?;
+    let text = private_file::read(path)?;
     let in_file = |error: String| format!("{}: {error}", path.display());
     match &arguments.name {
         None => {
@@ -170,7 +164,7 @@ fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
 fn list(arguments: &KeyFileArgs) -> Result<String, String> {
     let path = &arguments.file;
     let in_file = |error: String| format!("{}: {error}", path.display());
-    let text = read(path)?;
+    let text = private_file::read(path)?;
     // Whatever TOML refuses is a file of master keys, or neither.
     let (master, named) = match kms_file(&text).and_then(|file| named_keys(&file)) {
         Ok(named) if !named.is_empty() => (Vec::new(), named),
@@ -311,10 +305,6 @@ fn check_name(name: &str) -> Result<(), String> {
 fn generate() -> Result<String, String> {
     let key = EncryptionKey::generate(&SystemRandom).map_err(|error| error.to_string())?;
     Ok(base64_simd::STANDARD.encode_to_string(key.expose()))
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 fn write_kms(path: &Path, file: &KmsFile) -> Result<(), String> {

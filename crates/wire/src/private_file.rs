@@ -5,6 +5,33 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+/// Reads a file as text.
+///
+/// # Errors
+/// One line with the path and the reason.
+pub fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// Reads a file and parses its text.
+///
+/// # Errors
+/// One line with the path, and the reason or the error of `parse`.
+pub fn parsed<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, String> {
+    parse(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads the only secret in a file, without the white space around it.
+///
+/// # Errors
+/// One line with the path and the reason, also for an empty file.
+pub fn read_secret(path: &Path) -> Result<String, String> {
+    match read(path)?.trim() {
+        "" => Err(format!("{} is empty: it must have the secret", path.display())),
+        secret => Ok(secret.to_owned()),
+    }
+}
+
 /// Replaces a file atomically, readable by its owner only. The old content stays valid until the
 /// rename.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {

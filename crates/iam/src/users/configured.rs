@@ -1,6 +1,5 @@
 //! The configured users: of a pair of keys, or of a credentials file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use liteio_store::{Owner, Store};
@@ -9,6 +8,7 @@ use super::owner::other_owner_of_all;
 use crate::settings::{CredentialsSource, IdentitySettings, OidcIssuer};
 use liteio_identity::{Directory, DirectoryBuilder, Issuer, only_user, read_credentials};
 use liteio_wire::file_stamp::FileStamp;
+use liteio_wire::private_file;
 
 /// The configured users, read once.
 #[derive(Debug)]
@@ -109,8 +109,7 @@ fn read_source(
     };
     let mut read = |path: &Path| {
         stamps.push(Stamp::of(path.to_owned()));
-        let text = fs::read_to_string(path);
-        text.map_err(|error| format!("cannot read {}: {error}", path.display()))
+        private_file::read(path)
     };
     let text = read(path)?;
     let beside = path.parent().unwrap_or(Path::new(""));

@@ -1,11 +1,12 @@
 //! Settings of event targets.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use http::Uri;
 
 use liteio_identity::tables::{self, Fields};
+use liteio_wire::private_file;
 use liteio_wire::settings::{ConfigError, error};
 
 /// Longest name of a target.
@@ -172,9 +173,7 @@ impl EventSettings {
     pub fn all_webhooks(&self) -> Result<Vec<Webhook>, String> {
         let mut all = self.webhooks.clone();
         if let Some(path) = &self.webhook_file {
-            let read = std::fs::read_to_string(path);
-            let text = read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            all.extend(of_toml(&text).map_err(|error| in_file(path, &error))?);
+            all.extend(private_file::parsed(path, of_toml)?);
         }
         for (place, webhook) in all.iter().enumerate() {
             if all[..place].iter().any(|other| other.name == webhook.name) {
@@ -183,10 +182,6 @@ impl EventSettings {
         }
         Ok(all)
     }
-}
-
-fn in_file(path: &Path, error: &str) -> String {
-    format!("{}: {error}", path.display())
 }
 
 /// Parses a file of webhooks: any number of `[[webhook]]` tables with `name`, `url` and optionally

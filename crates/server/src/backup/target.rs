@@ -9,6 +9,7 @@ use liteio_backup::target::{self, S3Settings, Target};
 
 use crate::config::{BackupTarget, Storage};
 use crate::keys;
+use liteio_wire::private_file;
 
 /// The place of a backup. Nothing was read or sent yet.
 #[derive(Clone, Debug)]
@@ -25,7 +26,10 @@ impl OpenedTarget {
     pub(crate) fn open(target: &BackupTarget) -> Result<OpenedTarget, String> {
         let key = target.key_file.as_deref().map(keys::backup_key).transpose()?;
         let secret_key = match &target.secret_key_file {
-            Some(path) => Some(secret_in(path)?),
+            Some(path) => {
+                let read = private_file::read_secret(path);
+                Some(read.map_err(|error| format!("the secret key: {error}"))?)
+            }
             None => target.secret_key.clone(),
         };
         let settings = S3Settings {
@@ -36,15 +40,6 @@ impl OpenedTarget {
             session_token: target.session_token.clone(),
         };
         Ok(OpenedTarget { target: target::open(&target.location, &settings)?, key })
-    }
-}
-
-fn secret_in(path: &Path) -> Result<String, String> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    match text.trim() {
-        "" => Err(format!("{} is empty: it must have the secret key", path.display())),
-        secret => Ok(secret.to_owned()),
     }
 }
 

@@ -9,6 +9,7 @@ use liteio_store::{
 };
 
 use crate::config::{BlobsPlace, ClusterSettings};
+use liteio_wire::private_file;
 
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
@@ -36,11 +37,7 @@ fn location(place: &BlobsPlace) -> Result<(BlobLocation, BlobAccess), String> {
     let Some(access_key) = &place.access_key else { return Ok((location, access)) };
     let secret = match (&place.secret_key, &place.secret_key_file) {
         (Some(secret), _) => secret.clone(),
-        (None, Some(file)) => {
-            let read = std::fs::read_to_string(file);
-            let read = read.map_err(|error| refused(format!("{}: {error}", file.display())))?;
-            read.trim().to_owned()
-        }
+        (None, Some(file)) => private_file::read_secret(file).map_err(refused)?,
         (None, None) => String::new(),
     };
     Ok((location, access.with_keys(access_key, &secret)))

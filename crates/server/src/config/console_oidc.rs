@@ -5,6 +5,7 @@ use liteio_identity::SecretKey;
 
 use super::{ConfigError, error};
 use crate::cli::ConsoleOidcArgs;
+use liteio_wire::private_file;
 
 /// Resolves the sign-in, and reads the file of the client secret.
 ///
@@ -52,11 +53,7 @@ pub(crate) fn resolve(arguments: &ConsoleOidcArgs) -> Result<Option<SignInSettin
                  other: remove one of them",
             );
         }
-        (None, Some(file)) => {
-            let read = std::fs::read_to_string(file);
-            let read = read.map_err(|error| named(format!("{}: {error}", file.display())))?;
-            Some(read.trim().to_owned())
-        }
+        (None, Some(file)) => Some(private_file::read_secret(file).map_err(named)?),
         (secret, None) => secret.clone(),
     };
     if let Some(secret) = secret {

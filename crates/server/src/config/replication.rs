@@ -1,9 +1,10 @@
 //! The targets of replication.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 use liteio_identity::tables::{self, Fields};
+use liteio_wire::private_file;
 
 /// Longest ARN, in bytes. It is part of the keys of the queue.
 const ARN_BYTES_MAX: usize = 256;
@@ -25,9 +26,7 @@ impl ReplicationSettings {
     pub(crate) fn all_targets(&self) -> Result<Vec<RemoteTarget>, String> {
         let mut all = self.targets.clone();
         if let Some(path) = &self.file {
-            let read = std::fs::read_to_string(path);
-            let text = read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            all.extend(of_toml(&text).map_err(|error| in_file(path, &error))?);
+            all.extend(private_file::parsed(path, of_toml)?);
         }
         for (place, target) in all.iter().enumerate() {
             if all[..place].iter().any(|other| other.arn == target.arn) {
@@ -36,10 +35,6 @@ impl ReplicationSettings {
         }
         Ok(all)
     }
-}
-
-fn in_file(path: &Path, error: &str) -> String {
-    format!("{}: {error}", path.display())
 }
 
 /// Parses a file of targets: `[[target]]` tables.

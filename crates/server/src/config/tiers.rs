@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use liteio_access::tiers::{Tier, TierKind};
 use liteio_identity::tables::{self, Fields};
+use liteio_wire::private_file;
 
 /// The tiers that are configured, besides those that are added at run time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,10 +26,7 @@ impl TierSettings {
             all.push(tier.clone().checked()?);
         }
         if let Some(path) = &self.file {
-            let in_file = |error| format!("{}: {error}", path.display());
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            all.extend(of_toml(&text).map_err(in_file)?);
+            all.extend(private_file::parsed(path, of_toml)?);
         }
         for (place, tier) in all.iter().enumerate() {
             let others = &all[..place];

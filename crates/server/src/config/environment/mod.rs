@@ -8,7 +8,6 @@ mod give;
 mod table;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::give::one_directory;
@@ -18,6 +17,7 @@ use self::table::{Effect, Program, TABLE};
 use super::profile::Profile;
 use super::{ConfigError, credentials, error};
 use crate::cli::{ServerArgs, Source};
+use liteio_wire::private_file;
 
 /// Pairs of credential variables; the first given pair wins.
 const PAIRS: [(&str, &str); 4] = [
@@ -53,7 +53,9 @@ impl Variables {
             let Some(path) = known.get(name).filter(|path| !path.is_empty()).cloned() else {
                 continue;
             };
-            let of_minio = read_variables(&text_of(name, Path::new(&path))?);
+            let of_minio = private_file::read(Path::new(&path));
+            let of_minio = of_minio.map_err(|reason| ConfigError(format!("{name}: {reason}")))?;
+            let of_minio = read_variables(&of_minio);
             known.extend(of_minio.into_iter().filter(|(name, _)| name.starts_with("MINIO_")));
         }
         known.retain(|name, value| !is_of_service(name) && !is_address_of_service(name, value));
@@ -248,16 +250,10 @@ fn credential(name: &str, variables: &Variables) -> Result<Option<(String, Strin
     // Container engines mount secrets there, and MinIO accepts their bare names.
     let secret = Path::new("/run/secrets").join(path);
     let path = if secret.is_file() { secret } else { PathBuf::from(path) };
-    match text_of(&file, &path)?.trim() {
-        "" => error(format!("{file}: {} is empty", path.display())),
-        text => Ok(Some((file, text.to_owned()))),
+    match private_file::read_secret(&path) {
+        Ok(secret) => Ok(Some((file, secret))),
+        Err(reason) => error(format!("{file}: {reason}")),
     }
-}
-
-fn text_of(variable: &str, path: &Path) -> Result<String, ConfigError> {
-    fs::read_to_string(path).map_err(|error| {
-        ConfigError(format!("{variable}: cannot read {}: {error}", path.display()))
-    })
 }
 
 /// Parses the lines `NAME=VALUE`, `export NAME=VALUE` and `NAME="VALUE"` of a file.
