@@ -1,8 +1,9 @@
 //! An event as MinIO's stream has it: its members are those of AWS's messages, with other names of events.
 
-use jiff::Timestamp;
 use liteio_store::{Cause, Event, MetadataFacts, Requester};
 use serde_json::{Map, Value, json};
+
+use liteio_wire::origin::rfc_3339;
 
 /// The line of an event, with its end.
 pub(super) fn line(event: &Event, region: &str) -> String {
@@ -10,9 +11,6 @@ pub(super) fn line(event: &Event, region: &str) -> String {
         Cause::Request(requester) => Requester::clone(requester),
         Cause::Unknown | Cause::Lifecycle => Requester::default(),
     };
-    let time =
-        i64::try_from(event.time_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let time = time.unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
     let user = json!({ "principalId": requester.principal_id });
     let mut object = json!({
         "key": encoded(&event.key),
@@ -36,7 +34,7 @@ pub(super) fn line(event: &Event, region: &str) -> String {
         "eventVersion": "2.0",
         "eventSource": "minio:s3",
         "awsRegion": region,
-        "eventTime": time,
+        "eventTime": rfc_3339(event.time_ms),
         "eventName": format!("s3:{}", event.kind.name()),
         "userIdentity": user,
         "requestParameters": {
