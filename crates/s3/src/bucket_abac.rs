@@ -25,7 +25,7 @@ pub(super) async fn get_bucket_abac(_app: &App, _request: PlainRequest) -> Plain
 }
 
 pub(super) async fn put_bucket_abac(_app: &App, request: PlainRequest) -> PlainResponse {
-    match &*status(&request.document)? {
+    match &*status(&request.body)? {
         "Disabled" => plain::done(),
         "Enabled" => Err(S3Error::with_message(
             S3ErrorCode::NotImplemented,

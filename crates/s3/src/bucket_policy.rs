@@ -18,7 +18,7 @@ use liteio_policy::{Kind, Policy};
 use liteio_wire::reply::ReplyBody;
 
 pub(super) async fn put_bucket_policy(app: &App, request: PlainRequest) -> PlainResponse {
-    let PlainRequest { granted, document, .. } = request;
+    let PlainRequest { granted, body: document, .. } = request;
     let bucket = granted.bucket();
     let policy = Policy::parse(&document, Kind::Bucket(bucket.name.as_str()));
     let policy = policy

@@ -20,7 +20,7 @@ const ROOT: &str = "ReplicationConfiguration";
 
 pub(super) async fn put_bucket_replication(app: &App, request: PlainRequest) -> PlainResponse {
     let granted = &request.granted;
-    let sent = parse(&request.document)?;
+    let sent = parse(&request.body)?;
     let replication = check(app, granted, sent)?;
     // Targets whose existing versions are queued now: those that no rule asked for before.
     let before = granted.bucket().settings.replication.as_ref();

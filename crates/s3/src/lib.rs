@@ -15,7 +15,7 @@
 //! | `service`, `route`, `query`, `dispatch` | The service; from method, path and query to an operation; the parameters, decoded once; the table |
 //! | `access`, `access_log`, `context` | The question to `liteio_access`; requests for access logs; the facts of a request for conditions |
 //! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
-//! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
+//! | `authorized`, `plain`, `document`, `document_rules`, `xml` | Authorized requests, and those for which s3s has no types; XML documents, and the table of their elements |
 //! | `convert`, `headers`, `dates`, `answer`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
 //! | `object_get`, `object_put`, `put_request`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_annotation`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
@@ -51,6 +51,7 @@ mod acl;
 mod acl_request;
 mod answer;
 pub mod archive;
+mod authorized;
 mod body_in;
 mod body_out;
 mod bucket;

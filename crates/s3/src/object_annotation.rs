@@ -37,7 +37,7 @@ const OBJECT_IF_MATCH: &str = "x-amz-object-if-match";
 pub(super) async fn put_object_annotation(app: &App, request: PlainRequest) -> PlainResponse {
     let name = name(&request)?;
     let checks = BodyChecks::from_request(&request.headers, &request.extensions)?;
-    let payload = request.document.clone();
+    let payload = request.body.clone();
     if payload.is_empty() || payload.len() > ANNOTATION_BYTES_MAX {
         return Err(s3_error!(
             InvalidRequest,

@@ -22,7 +22,7 @@ const RESTORE: HeaderName = HeaderName::from_static("x-amz-restore");
 /// Begins a restore (202), or changes the expiry of a restored copy (200).
 pub(super) async fn restore_object(app: &App, request: PlainRequest) -> PlainResponse {
     let version = request.sent().parameter("versionId").map(str::to_owned);
-    let PlainRequest { granted, key, headers, extensions, document, .. } = request;
+    let PlainRequest { granted, key, headers, extensions, body: document, .. } = request;
     let sent = parse(&document)?;
     sent.refuse_select()?;
     let found = object_version::find_tagged(app, &granted, key.clone(), version.clone()).await?;

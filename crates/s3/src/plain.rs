@@ -1,36 +1,14 @@
 //! Requests for operations that s3s has no types for.
 
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Method, Response, StatusCode, Uri};
+use http::{Response, StatusCode};
 use s3s::S3Result;
 
-use super::context::Sent;
-use liteio_access::Granted;
+use super::authorized::Authorized;
 use liteio_wire::reply::ReplyBody;
 
-/// A request for a plain handler: authorized, with its document verified.
-pub(super) struct PlainRequest {
-    pub(super) granted: Granted,
-    pub(super) key: String,
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) extensions: Extensions,
-    /// Empty if the operation has no document.
-    pub(super) document: Bytes,
-}
-
-impl PlainRequest {
-    /// The request as the context of a decision.
-    pub(super) fn sent(&self) -> Sent<'_> {
-        Sent {
-            method: &self.method,
-            uri: &self.uri,
-            headers: &self.headers,
-            extensions: &self.extensions,
-        }
-    }
-}
+/// A request for a plain handler, with its verified document: empty if the operation has none.
+pub(super) type PlainRequest = Authorized<Bytes>;
 
 pub(super) type PlainResponse = S3Result<Response<ReplyBody>>;
 

@@ -1,17 +1,17 @@
 //! [`PutRequest`]: a PutObject with the checks of its headers that s3s makes for other operations.
 
+use http::HeaderName;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, HeaderMap,
 };
-use http::{Extensions, HeaderName, Method, Uri};
 use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
+use super::authorized::Authorized;
 use super::checksum::CONTENT_MD5;
 use super::details::Details;
 use super::headers::header;
 use super::{error, request_headers};
-use liteio_access::Granted;
 
 const WRITE_OFFSET: HeaderName = HeaderName::from_static("x-amz-write-offset-bytes");
 const BUCKET_KEY: HeaderName =
@@ -35,15 +35,7 @@ const TEXTS: [HeaderName; 6] = [
 
 /// A PutObject request, authorized. Conditions, user metadata and system headers beyond ASCII are in
 /// its extensions.
-pub(super) struct PutRequest {
-    pub(super) granted: Granted,
-    pub(super) key: String,
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) extensions: Extensions,
-    pub(super) body: StreamingBlob,
-}
+pub(super) type PutRequest = Authorized<StreamingBlob>;
 
 impl PutRequest {
     /// The offset of an append.

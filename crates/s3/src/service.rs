@@ -16,6 +16,7 @@ use s3s::{Body, S3Error, S3ErrorCode, S3Result, s3_error};
 use super::S3Api;
 use super::access::{self, Access, AlreadyAuthenticated, AnyName};
 use super::answer::Answer;
+use super::authorized::Authorized;
 use super::bucket_cors::Place;
 use super::context::Sent;
 use super::details::Details;
@@ -25,8 +26,6 @@ use super::headers::header_value;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
-use super::plain::PlainRequest;
-use super::put_request::PutRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
@@ -183,15 +182,8 @@ impl S3Service {
         check_key(&facts.target)?;
         prepare_head(&mut head).map_err(refusal::of_error)?;
         facts.condition = condition::name_of_write(&head.extensions);
-        let request = PutRequest {
-            granted,
-            key: facts.target.key.clone(),
-            method: head.method,
-            uri: head.uri,
-            headers: head.headers,
-            extensions: head.extensions,
-            body: Body::http_body(body).into(),
-        };
+        let body = Body::http_body(body).into();
+        let request = Authorized::new(granted, &facts.target.key, head, body);
         object_put::put_object(&self.app, request).await.map_err(refusal::of_error)
     }
 
@@ -215,15 +207,8 @@ impl S3Service {
         let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
         let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
         let granted = head.extensions.remove().unwrap_or(granted);
-        let request = PlainRequest {
-            granted,
-            key: target.key.clone(),
-            method: head.method,
-            uri: head.uri,
-            headers: head.headers,
-            extensions: head.extensions,
-            document: body.bytes().unwrap_or_default(),
-        };
+        let body = body.bytes().unwrap_or_default();
+        let request = Authorized::new(granted, &target.key, head, body);
         S3Api::answer_plain(&self.app, route, request).await.map_err(refusal::of_error)
     }
 
