@@ -21,7 +21,7 @@ use super::decision::{Documents, Request, Resource, decide};
 use super::granted::{Granted, GrantedAccount, Refusal, account_of_arn, bucket_for_rules};
 use super::principal::Principal;
 use liteio_policy::acl::PublicAccessBlock;
-use liteio_policy::{Context, ContextKey, Kind, Policy, Value};
+use liteio_policy::{Alias, Context, ContextKey, Kind, Policy, Value};
 use liteio_wire::origin::Found;
 
 /// Maximum number of cached parsed policies of tables. Beyond it the cache is cleared.
@@ -54,8 +54,8 @@ struct Parsed {
 struct Subject {
     /// The ARN with its names.
     arn: String,
-    /// The others.
-    aliases: Vec<String>,
+    /// The id, which is at the end of the ARN of AWS. A view, and a table that does not exist, have none.
+    id: Option<String>,
     policy: Option<Arc<Parsed>>,
     settings: TableSettings,
 }
@@ -151,15 +151,8 @@ impl TableBuckets {
 
     /// The ARN of the table of a bucket with an id.
     pub fn table_arn(&self, bucket: &Bucket, id: &[u8; 16]) -> String {
-        let mut arn = self.arn(&bucket.owner.id, bucket.name.as_str());
-        arn.push_str("/table/");
-        for (place, byte) in id.iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
-                arn.push('-');
-            }
-            arn.push_str(&format!("{byte:02x}"));
-        }
-        arn
+        let bucket = self.arn(&bucket.owner.id, bucket.name.as_str());
+        format!("{bucket}/table/{}", text_of_id(id))
     }
 
     /// Decides about another question on the same bucket.
@@ -182,13 +175,14 @@ impl TableBuckets {
         let (owner_id, outer) = (&bucket.owner.id, of_bucket.as_deref());
         let documents = Documents { owner_id, policy, outer, acls: None, block: BLOCK };
         let context = OfTable::new(question, bucket, &bucket_arn, subject.as_ref());
+        let base = format!("{bucket_arn}/table/");
         for &action in question.actions {
             let user = question.principal.user();
-            let mut aliases: Vec<&str> =
-                subject.iter().flat_map(|it| &it.aliases).map(String::as_str).collect();
+            let by_id = subject.iter().filter_map(|it| it.id.as_deref());
+            let mut aliases: Vec<_> = by_id.map(|id| Alias::WithId { base: &base, id }).collect();
             // A new table has no id, so that policies for AWS name the bucket.
             if action == Action::CreateTable {
-                aliases.push(&bucket_arn);
+                aliases.push(Alias::Arn(&bucket_arn));
             }
             let resource = match &subject {
                 Some(subject) => Resource::Arns(&subject.arn, &aliases),
@@ -222,17 +216,12 @@ impl TableBuckets {
             Err(_) => None,
         };
         Ok(match found {
-            None => Subject {
-                arn,
-                aliases: Vec::new(),
-                policy: None,
-                settings: TableSettings::default(),
-            },
+            None => Subject { arn, id: None, policy: None, settings: TableSettings::default() },
             Some((found, settings)) => {
                 let by_id = self.table_arn(bucket, &found.uuid);
                 let text = settings.document(TableDocument::Policy);
                 let policy = text.map(|text| self.parsed((bucket.id, found.uuid), &by_id, text));
-                Subject { arn, aliases: vec![by_id], policy, settings }
+                Subject { arn, id: Some(text_of_id(&found.uuid)), policy, settings }
             }
         })
     }
@@ -252,6 +241,18 @@ impl TableBuckets {
         policies.insert(id, Arc::clone(&parsed));
         parsed
     }
+}
+
+/// The id of a table in its ARN.
+fn text_of_id(id: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (place, byte) in id.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 /// The policy of a bucket as a table bucket, if it has one.

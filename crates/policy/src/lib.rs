@@ -94,7 +94,7 @@ pub use self::limits::{
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub use self::request::NoContext;
-pub use self::request::{Caller, CallerKind, Context, Request, Value};
+pub use self::request::{Alias, Caller, CallerKind, Context, Request, Value};
 pub use self::statement::Statement;
 
 use self::error::{Faults, Stage};

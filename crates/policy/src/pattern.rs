@@ -113,6 +113,19 @@ impl Pattern {
         }
     }
 
+    /// `true` if the pattern has these characters one after the other, without a wildcard among them.
+    pub(super) fn has(&self, text: &str) -> bool {
+        let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.tail]));
+        let mut segments = [&self.head].into_iter().chain(rest);
+        segments.any(|segment| match segment {
+            Segment::Literal(literal) => literal.contains(text),
+            Segment::Characters(wanted) => {
+                let text: Vec<_> = text.chars().map(Some).collect();
+                !text.is_empty() && wanted.windows(text.len()).any(|some| *some == text)
+            }
+        })
+    }
+
     /// `true` if the whole text matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         let Some(text) = self.head.strip_from_start(text, self.case) else { return false };

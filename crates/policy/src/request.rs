@@ -66,9 +66,23 @@ pub struct Request<'r> {
     /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` for actions without one.
     pub resource: &'r str,
     /// Other ARNs of the same resource. A pattern of one of them is a pattern of the resource.
-    pub aliases: &'r [&'r str],
+    pub aliases: &'r [Alias<'r>],
     /// Evaluated lazily, when a condition or a variable reads it.
     pub context: &'r dyn Context,
+}
+
+/// Another ARN of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias<'r> {
+    /// One that any pattern may match.
+    Arn(&'r str),
+    /// One that ends with a random id, behind `base`. A pattern matches it that has the whole id, or that matches all ids. A pattern with a part of an id means a name: it would match a sixteenth of all ids by chance.
+    WithId {
+        /// The ARN up to the id.
+        base: &'r str,
+        /// The id.
+        id: &'r str,
+    },
 }
 
 /// The values of condition keys for one request.

@@ -5,7 +5,7 @@ use super::error::{PolicyError, Stage};
 use super::key::ContextKey;
 use super::pattern::Case;
 use super::principal::is_partition;
-use super::request::Request;
+use super::request::{Alias, Request};
 use super::template::{Piece, Syntax, Template, pieces};
 
 /// The element `Resource` or `NotResource`.
@@ -70,14 +70,27 @@ impl Resources {
 
     /// `true` if the statement applies to the requested resource.
     pub(super) fn include(&self, request: &Request<'_>) -> bool {
-        let arns = || [request.resource].into_iter().chain(request.aliases.iter().copied());
-        let is_of = |template: &Template| arns().any(|arn| template.matches(arn, request));
+        let is_of = |template: &Template| {
+            template.matches(request.resource, request)
+                || request.aliases.iter().any(|alias| is_of_alias(template, alias, request))
+        };
         self.templates.iter().any(is_of) == self.are_listed
     }
 
     /// The keys of its variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         self.templates.iter().flat_map(Template::keys)
+    }
+}
+
+fn is_of_alias(template: &Template, alias: &Alias<'_>, request: &Request<'_>) -> bool {
+    match *alias {
+        Alias::Arn(arn) => template.matches(arn, request),
+        // What matches the base with nothing behind it, and with this id, ends with a star that stands for any id.
+        Alias::WithId { base, id } => {
+            template.matches(&format!("{base}{id}"), request)
+                && (template.matches(base, request) || template.has(id, request))
+        }
     }
 }
 

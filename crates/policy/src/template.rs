@@ -155,14 +155,30 @@ impl Template {
                 {
                     return false;
                 }
-                let variables = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Variable(variable) => Some(variable.value(request)),
-                    _ => None,
-                });
-                let Some(values) = variables.collect::<Option<Vec<_>>>() else { return false };
-                pattern_of(pieces, &values, *case).matches(text)
+                self.pattern(request).is_some_and(|pattern| pattern.matches(text))
             }
         }
+    }
+
+    /// `true` if the pattern has this text, without wildcards in it.
+    pub(super) fn has(&self, text: &str, request: &Request<'_>) -> bool {
+        match self {
+            Template::Fixed(pattern) => pattern.has(text),
+            Template::Variable(..) => {
+                self.pattern(request).is_some_and(|pattern| pattern.has(text))
+            }
+        }
+    }
+
+    /// The pattern for a request. `None` if the request has no value for a variable, or if there is no variable.
+    fn pattern(&self, request: &Request<'_>) -> Option<Pattern> {
+        let Template::Variable(pieces, case) = self else { return None };
+        let variables = pieces.iter().filter_map(|piece| match piece {
+            Piece::Variable(variable) => Some(variable.value(request)),
+            _ => None,
+        });
+        let values = variables.collect::<Option<Vec<_>>>()?;
+        Some(pattern_of(pieces, &values, *case))
     }
 
     /// The text up to the first wildcard or variable, and `true` if that is the whole template.

@@ -27,7 +27,9 @@ use liteio_policy::acl::{
     Acl, Grant, Grantee as AclGrantee, Granting, Group, Permission, PublicAccessBlock,
     permission_for,
 };
-use liteio_policy::{self as policy, Caller, Context, ContextKey, Grantee, Policy, Value, Verdict};
+use liteio_policy::{
+    self as policy, Alias, Caller, Context, ContextKey, Grantee, Policy, Value, Verdict,
+};
 
 /// The documents of a resource that determine access to it.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +86,7 @@ pub(crate) enum Resource<'r> {
     /// A resource by its ARN.
     Arn(&'r str),
     /// A resource by one of its ARNs, and by the others.
-    Arns(&'r str, &'r [&'r str]),
+    Arns(&'r str, &'r [Alias<'r>]),
 }
 
 impl Resource<'_> {
@@ -99,7 +101,7 @@ impl Resource<'_> {
     }
 
     /// Other ARNs of the same resource.
-    fn aliases(&self) -> &[&str] {
+    fn aliases(&self) -> &[Alias<'_>] {
         match self {
             Resource::Arns(_, others) => others,
             _ => &[],

@@ -8,7 +8,8 @@ const NAMED_ARN: &str = "arn:aws:s3tables:us-east-1:111122223333:bucket/lake/tab
 fn verdict(row: &str, kind: Kind<'_>, action: &str, resource: &str) -> &'static str {
     let policy = Policy::parse(document(row, kind).as_bytes(), kind).expect(row);
     let caller = caller("alice");
-    let aliases: &[&str] = if resource == NAMED_ARN { &[TABLE_ARN] } else { &[] };
+    let by_id = [Alias::WithId { base: &format!("{BUCKET_ARN}/table/"), id: "0a-1b" }];
+    let aliases: &[Alias<'_>] = if resource == NAMED_ARN { &by_id } else { &[] };
     let action = format!("s3tables:{action}");
     let context = NoContext;
     let request =
@@ -44,6 +45,40 @@ fn table_buckets_and_tables_have_policies() {
     for (row, kind, action, resource, wanted) in rows {
         assert_eq!(verdict(row, kind, action, resource), wanted, "{row} {action} {resource}");
     }
+}
+
+/// An id is random, so a pattern that fits only some of them is meant for names.
+#[test]
+fn a_pattern_matches_an_id_only_as_a_whole() {
+    let bucket = Kind::TableBucket(BUCKET_ARN);
+    for (resource, wanted) in [
+        ("0*", "none"),
+        ("0a-*", "none"),
+        ("?a-1b", "none"),
+        ("*b", "none"),
+        ("*-*", "none"),
+        ("??-??", "none"),
+        ("*a-1b", "none"),
+        ("*0a-1b", "allow"),
+        ("0a-1b", "allow"),
+        ("0a-1b*", "allow"),
+        ("*", "allow"),
+        ("s*", "allow"),
+        ("sales/*", "allow"),
+        ("*/orders", "allow"),
+    ] {
+        let row =
+            format!("'Action':'s3tables:GetTable','Resource':'{BUCKET_ARN}/table/{resource}'");
+        assert_eq!(verdict(&row, bucket, "GetTable", NAMED_ARN), wanted, "{resource}");
+    }
+    for resource in
+        ["*", "arn:aws:s3tables:*", "arn:aws:s3tables:us-east-1:111122223333:bucket/*/table/*"]
+    {
+        let row = format!("'Effect':'Deny','Action':'s3tables:GetTable','Resource':'{resource}'");
+        assert_eq!(verdict(&row, Kind::Identity, "GetTable", NAMED_ARN), "deny", "{resource}");
+    }
+    let but_some = format!("'Action':'s3tables:GetTable','NotResource':'{BUCKET_ARN}/table/0*'");
+    assert_eq!(verdict(&but_some, bucket, "GetTable", NAMED_ARN), "allow");
 }
 
 #[test]
