@@ -65,22 +65,14 @@ impl Call<'_> {
         granted: &Granted,
         commits: &[(&Identifier, &CommitTable)],
     ) -> ApiResult<Vec<Loaded>> {
-        let mut attempt = 1;
-        loop {
-            match self.try_commit(granted, commits) {
-                Err(Attempt::Lost(_)) if attempt < COMMIT_ATTEMPTS => attempt += 1,
-                Err(Attempt::Lost(error)) => return Err(error.into()),
-                Err(Attempt::Refused(exception)) => return Err(exception),
-                Ok(loaded) => return Ok(loaded),
-            }
-        }
+        Ok(until_first(|| self.try_commit(granted, commits))?)
     }
 
     fn try_commit(
         &self,
         granted: &Granted,
         commits: &[(&Identifier, &CommitTable)],
-    ) -> Result<Vec<Loaded>, Attempt> {
+    ) -> Result<Vec<Loaded>, Attempt<Exception>> {
         let nexts = commits.iter().map(|(name, commit)| self.next(granted, name, commit));
         let nexts = nexts.collect::<ApiResult<Vec<_>>>()?;
         let (mut changes, mut loaded, mut written) = (Vec::new(), Vec::new(), Vec::new());
@@ -189,29 +181,52 @@ impl Call<'_> {
     }
 }
 
-/// The end of an attempt.
-enum Attempt {
+/// The end of an attempt to commit.
+pub(crate) enum Attempt<E> {
     /// Another commit came first.
     Lost(StoreError),
     /// A refusal that another attempt does not change.
-    Refused(Exception),
+    Refused(E),
 }
 
-impl From<Exception> for Attempt {
-    fn from(exception: Exception) -> Attempt {
+impl From<Exception> for Attempt<Exception> {
+    fn from(exception: Exception) -> Self {
         Attempt::Refused(exception)
     }
 }
 
-impl From<StoreError> for Attempt {
-    fn from(error: StoreError) -> Attempt {
+impl<E: From<StoreError>> From<StoreError> for Attempt<E> {
+    fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Catalog(
                 CatalogError::Changed { .. }
                 | CatalogError::TableExists { .. }
-                | CatalogError::NoSuchTable { .. },
+                | CatalogError::NoSuchTable { .. }
+                | CatalogError::NoSuchView { .. },
             ) => Attempt::Lost(error),
             _ => Attempt::Refused(error.into()),
         }
     }
+}
+
+impl From<Attempt<Exception>> for Exception {
+    fn from(attempt: Attempt<Exception>) -> Exception {
+        match attempt {
+            Attempt::Lost(error) => error.into(),
+            Attempt::Refused(exception) => exception,
+        }
+    }
+}
+
+/// Makes attempts, each on the newest state, until one is first or is refused; [`COMMIT_ATTEMPTS`] at most.
+pub(crate) fn until_first<T, E>(
+    mut attempt: impl FnMut() -> Result<T, Attempt<E>>,
+) -> Result<T, Attempt<E>> {
+    for _ in 1..COMMIT_ATTEMPTS {
+        match attempt() {
+            Err(Attempt::Lost(_)) => {}
+            ended => return ended,
+        }
+    }
+    attempt()
 }

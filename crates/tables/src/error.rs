@@ -95,11 +95,6 @@ impl Exception {
     pub(crate) fn message(&self) -> &str {
         self.0.message()
     }
-
-    /// `true` for a commit that lost against another one.
-    pub(crate) fn is_commit_failure(&self) -> bool {
-        self.0.code() == "CommitFailedException"
-    }
 }
 
 impl From<Invalid> for Exception {

@@ -73,7 +73,7 @@ use self::context::RequestTags;
 pub use self::error::refusal;
 use self::error::{ApiResult, Exception};
 use self::limits::{BODY_BYTES_MAX, TOKEN_BODY_BYTES_MAX};
-pub use self::maintenance::Maintenance;
+pub use self::maintenance::{Maintenance, MaintenanceFigures};
 use self::metadata::MetadataFiles;
 use self::route::{Route, Subject};
 use liteio_access::state::App;

@@ -142,15 +142,45 @@ pub(crate) fn is_unwritten(location: &str) -> bool {
     location.ends_with('/')
 }
 
+/// The reason why metadata cannot be read.
+pub(crate) enum Unread {
+    /// There is no such file, or it is not valid.
+    Invalid(Exception),
+    /// The store has failed, or is closed.
+    Store(StoreError),
+}
+
+impl From<Exception> for Unread {
+    fn from(exception: Exception) -> Unread {
+        Unread::Invalid(exception)
+    }
+}
+
+impl From<StoreError> for Unread {
+    fn from(error: StoreError) -> Unread {
+        Unread::Store(error)
+    }
+}
+
+impl From<Unread> for Exception {
+    fn from(unread: Unread) -> Exception {
+        match unread {
+            Unread::Invalid(exception) => exception,
+            Unread::Store(error) => error.into(),
+        }
+    }
+}
+
 /// The metadata at a location, with the length of its file.
 pub(crate) fn read<T: Metadata>(
     store: &Store,
     bucket: &Bucket,
     location: &str,
-) -> ApiResult<(T, usize)> {
+) -> Result<(T, usize), Unread> {
     let key = object_of(bucket, location)?;
+    let invalid = |message: String| Unread::Invalid(Exception::validation(message));
     if key.as_str().contains(".gz.metadata.json") || key.as_str().ends_with(".gz") {
-        return Err(Exception::validation(format!(
+        return Err(invalid(format!(
             "{location:?} is compressed: LiteIO reads metadata files that are not. Set \
              write.metadata.compression-codec to none, and commit once more."
         )));
@@ -158,19 +188,19 @@ pub(crate) fn read<T: Metadata>(
     let opened = store.get_object(bucket, &key, &GetOptions::default());
     let opened = opened.map_err(|error| match StoreError::from(error) {
         StoreError::NoSuchKey { .. } | StoreError::IsDeleteMarker { .. } => {
-            Exception::validation(format!("There is no metadata file at {location:?}."))
+            invalid(format!("There is no metadata file at {location:?}."))
         }
         error => error.into(),
     })?;
     let bytes = opened.found.object.bytes;
     if bytes > METADATA_BYTES_MAX {
-        return Err(Exception::validation(format!(
+        return Err(invalid(format!(
             "The metadata file has {bytes} bytes; {METADATA_BYTES_MAX} are read at most. Expire snapshots."
         )));
     }
     let body = body_of(opened)?;
     let metadata = T::parse(&body).map_err(|error| {
-        Exception::validation(format!("The metadata file at {location:?} is not valid: {error}"))
+        invalid(format!("The metadata file at {location:?} is not valid: {error}"))
     })?;
     Ok((metadata, body.len()))
 }

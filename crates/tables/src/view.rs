@@ -6,9 +6,8 @@ use liteio_iceberg::{CommitView, CreateView, Identifier, ViewMetadata, ViewUpdat
 use liteio_store::tables::{Expected, TableChange, TableKind};
 use serde_json::Value;
 
-use super::commit::named;
+use super::commit::{Attempt, named, until_first};
 use super::error::{ApiResult, Exception};
-use super::limits::COMMIT_ATTEMPTS;
 use super::metadata::{NewFile, new_uuid, read, text_of_uuid, uuid_of};
 use super::register::Registered;
 use super::table::{list_of, rename_of};
@@ -61,22 +60,8 @@ pub(crate) fn commit(call: &Call<'_>) -> Answer {
         ViewUpdate::SetLocation(asked) => !call.is_overridden(granted.bucket(), asked),
         _ => true,
     });
-    for attempt in 1.. {
-        let (location, metadata) = call.view(&granted, name)?;
-        for requirement in &commit.requirements {
-            metadata.check(requirement)?;
-        }
-        let next = metadata.apply(&commit.updates, call.now_ms())?;
-        if next == metadata {
-            return loaded(&location, &metadata);
-        }
-        match call.write_view(&granted, name, &next, Expected::Location(location)) {
-            Ok(location) => return loaded(&location, &next),
-            Err(error) if error.is_commit_failure() && attempt < COMMIT_ATTEMPTS => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(Exception::no_such_route())
+    let (location, metadata) = until_first(|| call.try_commit_view(&granted, name, &commit))?;
+    loaded(&location, &metadata)
 }
 
 pub(crate) fn drop(call: &Call<'_>) -> Answer {
@@ -105,6 +90,24 @@ impl Call<'_> {
         Ok((view.location, metadata))
     }
 
+    fn try_commit_view(
+        &self,
+        granted: &Granted,
+        name: &Identifier,
+        commit: &CommitView,
+    ) -> Result<(String, ViewMetadata), Attempt<Exception>> {
+        let (location, metadata) = self.view(granted, name)?;
+        for requirement in &commit.requirements {
+            metadata.check(requirement).map_err(Exception::from)?;
+        }
+        let next = metadata.apply(&commit.updates, self.now_ms()).map_err(Exception::from)?;
+        if next == metadata {
+            return Ok((location, metadata));
+        }
+        let location = self.write_view(granted, name, &next, Expected::Location(location))?;
+        Ok((location, next))
+    }
+
     /// Writes the metadata of a view, and returns their location.
     fn write_view(
         &self,
@@ -112,7 +115,7 @@ impl Call<'_> {
         name: &Identifier,
         metadata: &ViewMetadata,
         expected: Expected,
-    ) -> ApiResult<String> {
+    ) -> Result<String, Attempt<Exception>> {
         let previous = match &expected {
             Expected::Missing => None,
             Expected::Location(location) => Some(&**location),
@@ -120,7 +123,7 @@ impl Call<'_> {
         let (app, owner) = (&self.shared.app, granted.owner());
         let file = NewFile::stage(app, granted.bucket(), owner, metadata, previous)?;
         let (uuid, location) = (uuid_of(metadata.uuid()), file.location);
-        let view = named(name)?;
+        let view = named(name).map_err(Exception::from)?;
         let change = TableChange::new(TableKind::View, view, expected, uuid, location.clone());
         let change = change.with_metadata(file.metadata);
         self.store.commit_tables(granted.bucket(), vec![change]).wait()?;

@@ -15,7 +15,7 @@ use super::process::Process;
 use super::requests::Figures as RequestFigures;
 use super::tiers::TierValues;
 use super::traffic::{Moved, Traffic};
-use super::{BackupFigures, Metrics, ReportFigures, StandbyFigures};
+use super::{BackupFigures, Metrics, ReportFigures, StandbyFigures, TableFigures};
 use liteio_wire::budget::Resource;
 
 /// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
@@ -39,6 +39,7 @@ pub(super) struct Figures {
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
     pub(super) reports: ReportFigures,
+    pub(super) tables: TableFigures,
     pub(super) standby: Option<StandbyFigures>,
     /// Targets of replication, by ARN. None on the pages of accounts but the first, since ARNs are of all.
     pub(super) replication: Vec<Replicated>,
@@ -148,6 +149,7 @@ impl Figures {
             backup,
             standby,
             reports: (metrics.reports)(),
+            tables: (metrics.tables)(),
             replication: replicated.collect(),
             tiers,
             process,

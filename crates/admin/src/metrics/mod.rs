@@ -110,6 +110,17 @@ pub struct ReportFigures {
     pub inventory_failures: u64,
 }
 
+/// The values of the maintenance of tables since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableFigures {
+    /// Number of expired snapshots.
+    pub snapshots_expired: u64,
+    /// Number of deleted files that no table named.
+    pub files_deleted: u64,
+    /// Number of failures: jobs on tables, and records that could not be read.
+    pub failures: u64,
+}
+
 /// The values of a standby.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StandbyFigures {
@@ -133,6 +144,8 @@ pub struct Metrics {
     failing_targets: Box<dyn Fn() -> usize + Send + Sync>,
     /// Access logs and inventories.
     reports: Box<dyn Fn() -> ReportFigures + Send + Sync>,
+    /// The maintenance of tables.
+    tables: Box<dyn Fn() -> TableFigures + Send + Sync>,
     /// The backup, if there is one, and the standby, until it is promoted.
     backup: Option<Box<dyn Fn() -> (Option<BackupFigures>, Option<StandbyFigures>) + Send + Sync>>,
 }
@@ -150,6 +163,7 @@ impl Metrics {
             failing_targets: Box::new(failing_targets),
             backup: None,
             reports: Box::new(ReportFigures::default),
+            tables: Box::new(TableFigures::default),
         }
     }
 
@@ -160,6 +174,15 @@ impl Metrics {
         figures: impl Fn() -> ReportFigures + Send + Sync + 'static,
     ) -> Metrics {
         Metrics { reports: Box::new(figures), ..self }
+    }
+
+    /// Adds the maintenance of tables. `figures` is called for each scrape.
+    #[must_use]
+    pub fn with_tables(
+        self,
+        figures: impl Fn() -> TableFigures + Send + Sync + 'static,
+    ) -> Metrics {
+        Metrics { tables: Box::new(figures), ..self }
     }
 
     /// Adds the continuous backup and the standby. `figures` is called for each scrape.

@@ -7,7 +7,7 @@ use super::figures::{Buckets, Figures, Replicated, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Metric, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
-use super::{BackupFigures, ReportFigures, StandbyFigures};
+use super::{BackupFigures, ReportFigures, StandbyFigures, TableFigures};
 
 /// All metrics of LiteIO.
 pub(super) fn page(figures: &Figures, format: Format) -> String {
@@ -27,6 +27,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
     write_reports(&mut page, &figures.reports);
+    write_tables(&mut page, &figures.tables);
     write_standby(&mut page, figures.standby.as_ref());
     write_replication(&mut page, &figures.replication);
     super::tiers::write(&mut page, &figures.tiers);
@@ -340,6 +341,15 @@ fn write_reports(page: &mut Page, reports: &ReportFigures) {
     }
     let help = "Bytes of access logs that wait for their delivery.";
     page.gauge("liteio_access_log_waiting_bytes", help, reports.log_bytes_waiting);
+}
+
+fn write_tables(page: &mut Page, tables: &TableFigures) {
+    let help = "Snapshots of tables that have expired.";
+    page.counter("liteio_table_snapshots_expired_total", help, tables.snapshots_expired);
+    let help = "Files that were deleted because no table named them.";
+    page.counter("liteio_table_files_deleted_total", help, tables.files_deleted);
+    let help = "Failures of the maintenance of tables: jobs, and records that could not be read.";
+    page.counter("liteio_table_maintenance_failures_total", help, tables.failures);
 }
 
 fn write_standby(page: &mut Page, standby: Option<&StandbyFigures>) {

@@ -8,7 +8,9 @@ use http::header::AUTHORIZATION;
 use super::ConsoleSettings;
 use crate::backup::{BackupState, Pair, StandbyState};
 use liteio_admin::console::Console;
-use liteio_admin::metrics::{BackupFigures, Counters, Metrics, ReportFigures, StandbyFigures};
+use liteio_admin::metrics::{
+    BackupFigures, Counters, Metrics, ReportFigures, StandbyFigures, TableFigures,
+};
 use liteio_admin::minio::Admin;
 use liteio_admin::operational::{Health, Operational};
 use liteio_auth::{Identity, is_signed};
@@ -39,6 +41,8 @@ pub(super) fn of(
     let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
     let reporting = Arc::clone(space);
     let metrics = metrics.with_reports(move || report_figures(reporting.reports.figures()));
+    let maintained = Arc::clone(space);
+    let metrics = metrics.with_tables(move || table_figures(maintained.maintenance.figures()));
     let pair = Arc::clone(pair);
     let metrics = metrics.with_backup(move || {
         let standby = pair.standby_state().as_ref().map(standby_figures);
@@ -88,6 +92,12 @@ fn report_figures(figures: liteio_reports::Figures) -> ReportFigures {
         inventory_rows: figures.inventory_rows,
         inventory_failures: figures.inventory_failures,
     }
+}
+
+/// The metrics of the maintenance of tables.
+fn table_figures(figures: liteio_tables::MaintenanceFigures) -> TableFigures {
+    let liteio_tables::MaintenanceFigures { snapshots_expired, files_deleted, failures } = figures;
+    TableFigures { snapshots_expired, files_deleted, failures }
 }
 
 /// The metrics of the backup.

@@ -1,6 +1,10 @@
 //! Maintenance of tables through a real server whose clock is moved: what it deletes, and what it may not.
 
+use std::sync::Arc;
+
 use liteio::TestAccess;
+use liteio_store::tables::{NamespaceName, TableName};
+use liteio_store::{BucketName, ShiftedClock, Store, StoreConfig, SystemClock};
 use serde_json::{Value, json};
 
 use crate::harness::{TestServer, start_with};
@@ -120,4 +124,126 @@ async fn metadata_at_the_root_of_a_bucket_hinder_no_other_table() {
     assert_eq!(removal(&server, &arn, "own").await["status"], "Successful");
     server.head(&orphan).await.expect_status(404);
     server.head("/lake/root.metadata.json").await.expect_status(200);
+}
+
+/// Only days on which the server was there to look count: one that was off for weeks, or whose clock jumps, has seen a file
+/// no longer for that.
+#[tokio::test]
+async fn time_that_passes_without_a_look_is_not_the_age_of_a_file() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    let orphan = orphan(&server, &own).await;
+    let advance = async |ms: u64| {
+        told(&server, "PUT", "/clock", json!({ "advance_ms": ms })).await;
+        assert_eq!(removal(&server, &arn, "own").await["status"], "Successful");
+    };
+    advance(DAY_MS).await;
+    advance(30 * DAY_MS).await;
+    server.head(&orphan).await.expect_status(200);
+    advance(DAY_MS).await;
+    server.head(&orphan).await.expect_status(404);
+}
+
+/// A commit of a client and the expiry of snapshots exclude each other; whichever loses is decided again.
+#[tokio::test]
+async fn snapshots_expire_while_clients_commit() {
+    const TABLES: usize = 4;
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let path = |table: usize| format!("{CATALOG}/sales/tables/t{table}");
+    for table in 0..TABLES {
+        let body = json!({ "name": format!("t{table}"), "schema": schema() });
+        let made = send(&server, "POST", &format!("{CATALOG}/sales/tables"), body).await;
+        let now_ms = made["metadata"]["last-updated-ms"].as_i64().expect("a time");
+        for number in 1..4 {
+            let mut snapshot = json!({
+                "snapshot-id": number, "sequence-number": number, "timestamp-ms": now_ms + number,
+                "manifest-list": format!("s3://lake/none/{number}.avro"), "schema-id": 0,
+                "summary": { "operation": "append" },
+            });
+            if number > 1 {
+                snapshot["parent-snapshot-id"] = (number - 1).into();
+            }
+            let updates = json!([
+                { "action": "add-snapshot", "snapshot": snapshot },
+                { "action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": number },
+            ]);
+            let commit = json!({ "requirements": [], "updates": updates });
+            send(&server, "POST", &path(table), commit).await;
+        }
+        let settings = json!({ "icebergSnapshotManagement": { "minSnapshotsToKeep": 1, "maxSnapshotAgeHours": 1 } });
+        let value = json!({ "value": { "status": "enabled", "settings": settings } });
+        let job = "icebergSnapshotManagement";
+        send(&server, "PUT", &format!("/tables/{arn}/sales/t{table}/maintenance/{job}"), value)
+            .await;
+    }
+    let commits = async {
+        for round in 0..30 {
+            for table in 0..TABLES {
+                let updates = json!([{ "action": "set-properties", "updates": { "round": round.to_string() } }]);
+                let commit = json!({ "requirements": [], "updates": updates });
+                send(&server, "POST", &path(table), commit).await;
+            }
+        }
+    };
+    let passes = async {
+        for _ in 0..3 {
+            told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+        }
+    };
+    tokio::join!(commits, passes);
+    // One more pass, beside which nobody commits.
+    told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+    for table in 0..TABLES {
+        let loaded = send(&server, "GET", &path(table), Value::Null).await;
+        let metadata = &loaded["metadata"];
+        assert_eq!(metadata["properties"]["round"], "29", "{metadata}");
+        let snapshots = metadata["snapshots"].as_array().expect("snapshots");
+        assert_eq!(snapshots.len(), 1, "{metadata}");
+        assert_eq!(snapshots[0]["snapshot-id"], 3);
+    }
+}
+
+/// A record that cannot be read costs its own table the maintenance; what it names may be anything, so nothing is deleted.
+#[tokio::test]
+async fn a_damaged_record_of_a_table_does_not_end_the_maintenance_of_others() {
+    let clock = Arc::new(ShiftedClock::new(Arc::new(SystemClock)));
+    let config = StoreConfig { clock: Arc::clone(&clock) as _, ..StoreConfig::memory() };
+    let store = Store::open(config).expect("a store");
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.store(store.clone()).test_api(TestAccess::Local)
+    })
+    .await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    send(&server, "POST", &tables, json!({ "name": "damaged", "schema": schema() })).await;
+    let orphan = orphan(&server, &own).await;
+    let bucket = store.bucket(&BucketName::new("lake").expect("a name")).expect("a bucket");
+    let namespace = NamespaceName::new(vec!["sales".to_owned()]).expect("a namespace");
+    let name = TableName::new(namespace, "damaged".to_owned()).expect("a name");
+    store.damage_table(&bucket, &name).wait().expect("damaged");
+    for days in 1..=4 {
+        // The clock of this store is not that of the server; setting that does what is due.
+        clock.set_offset_ms(days * 24 * 60 * 60 * 1000);
+        told(&server, "PUT", "/clock", json!({ "advance_ms": 0 })).await;
+    }
+    server.head(&orphan).await.expect_status(200);
+    let path = format!("/tables/{arn}/sales/own/maintenance-job-status");
+    let status = send(&server, "GET", &path, Value::Null).await["status"].clone();
+    assert_eq!(status["icebergSnapshotManagement"]["status"], "Successful", "{status}");
+    assert_eq!(status[REMOVAL]["status"], "Failed", "{status}");
+    let reason = status[REMOVAL]["failureMessage"].as_str().expect("a reason");
+    assert!(reason.contains("lake/sales.damaged"), "{reason}");
+    let metrics = server.get("/_liteio/metrics").await.expect_status(200).text();
+    let failures =
+        metrics.lines().find_map(|it| it.strip_prefix("liteio_table_maintenance_failures_total "));
+    assert!(
+        failures.and_then(|it| it.parse::<u64>().ok()).is_some_and(|count| count > 0),
+        "{metrics}"
+    );
 }

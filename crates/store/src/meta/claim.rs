@@ -30,6 +30,10 @@ pub(crate) enum Claim<'a> {
     Table(BucketId, &'a str, &'a str),
     /// The id of a new table in the catalog of a bucket, which no other one has.
     TableId(BucketId, &'a [u8; 16]),
+    /// That files may be named that no table has named: a table or view changes. Shared by all of these.
+    Catalogs,
+    /// That no table or view changes: files that none names are deleted.
+    CatalogsAlone,
     /// That the run of a server goes on. Shared by all of its transactions.
     Run(u32),
     /// That a run has no transaction under way: it ends.
@@ -84,6 +88,7 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.extend_from_slice(&bucket.0.to_be_bytes());
                 name.extend_from_slice(&id[..]);
             }
+            Self::Catalogs | Self::CatalogsAlone => name.push(b'c'),
             Self::Run(run) | Self::RunAlone(run) => {
                 name.push(b'r');
                 name.extend_from_slice(&run.to_be_bytes());
@@ -108,6 +113,7 @@ impl liteio_kv::Claim for Claim<'_> {
                 | Self::Run(_)
                 | Self::Job(_)
                 | Self::Namespace(..)
+                | Self::Catalogs
         )
     }
 }
@@ -130,6 +136,8 @@ mod tests {
         assert_eq!(name(Claim::Bucket(one)), name(Claim::BucketAlone(one)));
         assert_eq!(name(Claim::Upload(&upload)), name(Claim::UploadAlone(&upload)));
         assert_eq!(name(Claim::Queue(b"one")), name(Claim::QueueAlone(b"one")));
+        assert_eq!(name(Claim::Catalogs), name(Claim::CatalogsAlone));
+        assert!(Claim::Catalogs.is_shared() && !Claim::CatalogsAlone.is_shared());
         let different = [
             Claim::Bucket(one),
             Claim::Bucket(other),
@@ -148,6 +156,7 @@ mod tests {
             Claim::TableId(one, &[1; 16]),
             Claim::TableId(one, &[2; 16]),
             Claim::TableId(other, &[1; 16]),
+            Claim::Catalogs,
             Claim::Queue(b"one"),
             Claim::Queue(b"other"),
         ];

@@ -164,17 +164,46 @@ impl TableTags {
 /// A file in a bucket that no table names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UnreferencedRecord {
-    /// Time at which that was seen first, in milliseconds since 1970.
-    pub(crate) since_ms: u64,
+    /// Time of the first look that found no name for it, in milliseconds since 1970.
+    pub(crate) first_ms: u64,
+    /// That of the last one.
+    pub(crate) last_ms: u64,
+    /// Time between looks that counts, in milliseconds.
+    pub(crate) observed_ms: u64,
 }
 
 impl UnreferencedRecord {
     pub(crate) fn encode(self, place: &[u8]) -> Vec<u8> {
-        record::seal(1, place, &self, &[])
+        record::seal(2, place, &self, &[])
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
-        decode(place, bytes, "the record of a file that no table names")
+        const WHAT: &str = "the record of a file that no table names";
+        let (version, _) = record::split_version(bytes, 2)?;
+        let sealed = Sealed::open(place, bytes, WHAT)?;
+        if version > 1 {
+            return sealed.decode(WHAT);
+        }
+        // Nobody noted then when the file was looked at last, so none of the time since the first look counts.
+        let first_ms: u64 = sealed.decode(WHAT)?;
+        Ok(Self { first_ms, last_ms: first_ms, observed_ms: 0 })
+    }
+}
+
+/// A change of a table or view during the watch over the catalogs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChangeRecord {
+    /// The location of its metadata after the change.
+    pub(crate) location: String,
+}
+
+impl ChangeRecord {
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        record::seal(1, place, self, &[])
+    }
+
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        decode(place, bytes, "the record of a change of a table")
     }
 }
 
@@ -210,5 +239,19 @@ mod tests {
             TableRecord::decode(&place, &damaged).expect_err("damaged");
         }
         TableRecord::decode(&space::view(BucketId(3), "a", "t"), &encoded).expect_err("of a view");
+    }
+
+    #[test]
+    fn a_note_of_an_earlier_program_has_no_age() {
+        let place = space::unreferenced(BucketId(3), "t/a");
+        let earlier = record::seal(1, &place, &5_u64, &[]);
+        let read = UnreferencedRecord::decode(&place, &earlier).expect("version 1");
+        assert_eq!(read, UnreferencedRecord { first_ms: 5, last_ms: 5, observed_ms: 0 });
+        let note = UnreferencedRecord { first_ms: 5, last_ms: 9, observed_ms: 4 };
+        assert_eq!(
+            UnreferencedRecord::decode(&place, &note.encode(&place)).expect("own bytes"),
+            note
+        );
+        UnreferencedRecord::decode(b"other", &earlier).expect_err("under another key");
     }
 }

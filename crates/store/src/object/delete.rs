@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_kv::Write as _;
+use liteio_kv::{Transaction, Write as _};
 
 use super::publish::{self, Slot};
 use crate::error::StoreError;
@@ -123,17 +123,20 @@ impl Store {
             let message = format!("more than {DELETE_OBJECTS_MAX} objects to delete");
             return PendingAll::refused(StoreError::InvalidRequest { message });
         }
-        PendingAll::of_few(targets, |few| self.delete_few(bucket, few))
+        PendingAll::of_few(targets, |few| self.delete_few(bucket, few, |_| Ok(())))
     }
 
-    fn delete_few(
+    /// Deletes some objects in a transaction in which `check` succeeds before.
+    pub(crate) fn delete_few(
         &self,
         bucket: &Arc<Bucket>,
         targets: Vec<DeleteTarget>,
+        check: impl Fn(&mut Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            check(write)?;
             publish::fetch(write, &bucket, targets.iter().map(|target| &target.key), None)?;
             let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());

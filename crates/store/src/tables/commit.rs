@@ -7,12 +7,13 @@ use liteio_kv::{Transaction, Write as _};
 
 use super::namespace::require;
 use super::table::{claim, places_of_new, require_free};
-use super::{CatalogError, Table, TableKind, TableName, beside};
+use super::{CatalogError, Table, TableKind, TableName, beside, changes as noted};
 use crate::error::StoreError;
 use crate::limits::COMMITTED_TABLES_MAX;
 use crate::meta::TableSettings;
 use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
+use crate::meta::space;
 use crate::meta::table::TableRecord;
 use crate::name::ObjectKey;
 use crate::object::body::NewBody;
@@ -137,9 +138,11 @@ impl Store {
             for id in &ids {
                 write.claim(Claim::TableId(bucket.id, id))?;
             }
+            noted::claim(write)?;
             quota::ahead(write, &bucket);
             let keys = changes.iter().filter_map(|change| Some(&change.file.as_ref()?.0));
             let places = changes.iter().flat_map(|it| places_of_new(bucket.id, it.kind, &it.name));
+            let places = places.chain([space::CATALOG_WATCH_KEY.to_vec()]);
             publish::fetch(write, &bucket, keys, places)?;
             let state = bucket.state(write)?;
             let (mut tables, mut guards) = (Vec::with_capacity(changes.len()), Vec::new());
@@ -207,6 +210,7 @@ impl Change {
         let location = location.clone();
         let record = TableRecord { uuid, location, created_ms, updated_ms: now_ms };
         record.write(write, &place)?;
+        noted::note(write, &place, &record)?;
         Ok(Table::new(name, record))
     }
 

@@ -42,6 +42,7 @@
 //! ```
 
 mod beside;
+mod changes;
 mod commit;
 mod name;
 mod namespace;
@@ -51,14 +52,31 @@ mod unreferenced;
 mod walk;
 
 pub use crate::catalog_error::CatalogError;
+pub use changes::{CatalogChange, CatalogChanges};
 pub use commit::{Expected, NewMetadata, TableChange};
 pub use name::{NamespaceName, TableName};
 pub use namespace::{Namespace, NamespacePage, PropertyChange};
 pub(crate) use namespace::{has_catalog, remove_catalog};
 pub use settings::{TableDocument, TableSettings, TableTags};
 pub use table::{Table, TableKind, TablePage};
-pub use unreferenced::Unreferenced;
+pub use unreferenced::{Sighting, Unreferenced};
 pub use walk::{NamespaceWalk, TableWalk, WalkedNamespaces, WalkedTables};
+
+#[cfg(any(test, feature = "test-util"))]
+impl crate::Store {
+    /// Damages the record of a table, for tests of what goes on without it.
+    pub fn damage_table(
+        &self,
+        bucket: &std::sync::Arc<crate::Bucket>,
+        name: &TableName,
+    ) -> crate::Pending<()> {
+        let place = TableKind::Table.place(bucket.id, name);
+        self.update(move |write, _| {
+            liteio_kv::Write::put(write, &place, b"\x01damaged")?;
+            Ok(crate::pending::Committed::new(()))
+        })
+    }
+}
 
 /// Selection of the names of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Transaction, Write as _};
 
 use super::namespace::{page, place_of as place_of_namespace, require};
-use super::{CatalogError, NameRange, NamespaceName, TableName, beside};
+use super::{CatalogError, NameRange, NamespaceName, TableName, beside, changes};
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::space;
@@ -242,9 +242,11 @@ impl Store {
             for name in [(&from).min(&to), (&from).max(&to)] {
                 claim(write, id, name)?;
             }
+            changes::claim(write)?;
             let source = kind.place(id, &from);
             write.fetch([
                 &space::bucket(bucket.name.as_str()),
+                space::CATALOG_WATCH_KEY,
                 &source,
                 &kind.place(id, &to),
                 &kind.other().place(id, &to),
@@ -263,7 +265,9 @@ impl Store {
                 }
             }
             write.delete(&source)?;
-            record.write(write, &kind.place(id, &to))?;
+            let target = kind.place(id, &to);
+            record.write(write, &target)?;
+            changes::note(write, &target, &record)?;
             if kind == TableKind::Table {
                 write.claim(Claim::TableId(id, &record.uuid))?;
                 beside::rename(write, id, (&from, &to), &record.uuid)?;

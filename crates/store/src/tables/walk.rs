@@ -28,10 +28,12 @@ pub struct TableWalk {
 }
 
 /// Tables of a walk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkedTables {
     /// The tables; fewer than asked for, even none, if many had another prefix.
     pub tables: Vec<Table>,
+    /// Tables whose records cannot be read.
+    pub unreadable: Vec<TableName>,
     /// [`TableWalk::after`] of the next page, if there is one.
     pub next: Option<TableName>,
 }
@@ -83,25 +85,28 @@ impl Store {
         let upper = successor(&within);
         // The position may come from a listing of another namespace.
         if upper.as_ref().is_some_and(|upper| from >= *upper) {
-            return Ok(WalkedTables { tables: Vec::new(), next: None });
+            return Ok(WalkedTables::default());
         }
         let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut cursor = snapshot.cursor(Bound::Included(&from), upper)?;
         let max = walk.max.clamp(1, LIST_TABLES_MAX);
-        let (mut tables, mut last) = (Vec::new(), None);
+        let (mut page, mut last) = (WalkedTables::default(), None);
         let mut walked = 0;
         while let Some((place, value)) = cursor.next()? {
-            if tables.len() >= max || walked >= WALKED_TABLES_MAX {
-                return Ok(WalkedTables { tables, next: last });
+            if page.tables.len() >= max || walked >= WALKED_TABLES_MAX {
+                return Ok(WalkedTables { next: last, ..page });
             }
             let name = name_of(place)?;
             if name.name().starts_with(&walk.prefix) {
-                tables.push(Table::new(&name, TableRecord::decode(place, value)?));
+                match TableRecord::decode(place, value) {
+                    Ok(record) => page.tables.push(Table::new(&name, record)),
+                    Err(_) => page.unreadable.push(name.clone()),
+                }
             }
             last = Some(name);
             walked += 1;
         }
-        Ok(WalkedTables { tables, next: None })
+        Ok(page)
     }
 
     /// A page of the namespaces of the first level.

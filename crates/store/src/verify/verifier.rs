@@ -18,7 +18,9 @@ use crate::meta::queue::{QueueRecord, decode_former};
 use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::restore::RestoreRow;
 use crate::meta::space::QueueKind;
-use crate::meta::table::{NamespaceRecord, TableRecord, TableSettings, UnreferencedRecord};
+use crate::meta::table::{
+    ChangeRecord, NamespaceRecord, TableRecord, TableSettings, UnreferencedRecord,
+};
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
@@ -240,6 +242,10 @@ impl Verifier<'_> {
         if let Some((bucket, _)) = space::split_unreferenced(place) {
             location.bucket = Some(bucket);
             let result = UnreferencedRecord::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::split_catalog_change(place).is_some() {
+            let result = ChangeRecord::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if let Some(bucket) = space::split_usage(place) {

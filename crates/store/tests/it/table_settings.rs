@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use liteio_store::limits::DOCUMENT_BYTES_MAX;
 use liteio_store::tables::{
-    CatalogError, Expected, NamespaceName, TableChange, TableDocument, TableKind, TableName,
-    Unreferenced,
+    CatalogError, Expected, NamespaceName, Sighting, TableChange, TableDocument, TableKind,
+    TableName, Unreferenced,
 };
 use liteio_store::{Store, StoreError};
 
@@ -115,18 +115,20 @@ fn files_that_no_table_names_are_noted_and_forgotten() {
     on_catalogs(|store| {
         let here = bucket(store, "bucket");
         let note = |files: &[(&str, Option<u64>)]| {
-            let row = |(key, since): &(&str, Option<u64>)| (here.id, (*key).to_owned(), *since);
+            let row = |(key, since): &(&str, Option<u64>)| {
+                (here.id, (*key).to_owned(), since.map(Sighting::first))
+            };
             store.note_unreferenced(files.iter().map(row).collect()).wait().expect("noted");
         };
         note(&[("t/a", Some(5)), ("t/b", Some(7)), ("t/c", Some(9))]);
         note(&[("t/b", None), ("t/c", Some(1))]);
         let keys = ["t/c", "t/b", "t/a"].map(key);
-        let since = store.unreferenced_since(&here, &keys).expect("read");
-        assert_eq!(since, [Some(1), None, Some(5)]);
-        let row =
-            |key: &str, since_ms| Unreferenced { bucket: here.id, key: key.to_owned(), since_ms };
+        let sightings = store.sightings(&here, &keys).expect("read").into_iter();
+        let sightings: Vec<_> = sightings.map(|it| it.expect("intact")).collect();
+        assert_eq!(sightings, [Some(Sighting::first(1)), None, Some(Sighting::first(5))]);
+        let row = |key: &str| Unreferenced { bucket: here.id, key: key.to_owned() };
         let page = store.walk_unreferenced(None).expect("read");
-        assert_eq!(page, [row("t/a", 5), row("t/c", 1)]);
+        assert_eq!(page, [row("t/a"), row("t/c")]);
         assert_eq!(store.walk_unreferenced(page.last()).expect("read"), []);
         assert_eq!(store.walk_unreferenced(page.first()).expect("read"), page[1..]);
     });

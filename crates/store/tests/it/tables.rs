@@ -1,13 +1,14 @@
 //! Catalogs of buckets: namespaces, tables, views, and commits of several tables.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 
 use liteio_store::tables::{
-    CatalogError, Expected, NameRange, NamespaceName, NamespaceWalk, NewMetadata, PropertyChange,
-    Table, TableChange, TableKind, TableName, TableWalk,
+    CatalogChanges, CatalogError, Expected, NameRange, NamespaceName, NamespaceWalk, NewMetadata,
+    PropertyChange, Table, TableChange, TableKind, TableName, TableWalk,
 };
-use liteio_store::{PutOptions, Store, StoreError};
+use liteio_store::{DeleteTarget, PutOptions, Store, StoreError};
 
 use crate::harness::*;
 
@@ -400,5 +401,61 @@ fn a_table_that_was_changed_meanwhile_is_neither_renamed_nor_dropped() {
         assert_eq!(refused(drop("n.t", "t/9")), changed);
         rename("t/0").expect("renamed");
         drop("n.u", "t/0").expect("dropped");
+    });
+}
+
+/// A file that no table named when all were looked at may be named by one that has changed since.
+#[test]
+fn files_are_deleted_only_if_all_changes_of_tables_are_known() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        create_table(store, "n.before", "before/0").expect("created");
+        for name in ["t/a", "t/b"] {
+            put(store, name, b"x");
+        }
+        let delete = |name: &str, known: &Arc<CatalogChanges>| {
+            let targets = vec![DeleteTarget::new(key(name), None)];
+            let outcomes = store.delete_unreferenced(&here, targets, known).wait()?;
+            outcomes.into_iter().next().expect("an outcome")
+        };
+        let changed = |result: Result<_, StoreError>| {
+            matches!(result, Err(StoreError::Catalog(CatalogError::Changed { .. })))
+        };
+        let none = Arc::new(CatalogChanges::default());
+        assert!(changed(delete("t/a", &none)), "nobody watches");
+        store.watch_catalogs().wait().expect("watched");
+        assert_eq!(store.catalog_changes().expect("read"), *none);
+        assert!(delete("t/a", &none).expect("deleted").existed);
+        create_table(store, "n.after", "after/0").expect("created");
+        let (from, to) = (table("n.before"), table("n.renamed"));
+        store.rename_table(&here, TableKind::Table, from, to.clone()).wait().expect("renamed");
+        assert!(changed(delete("t/b", &none)), "a table was created");
+        let known = Arc::new(store.catalog_changes().expect("read"));
+        let mut names: Vec<_> = known.since(&none).expect("own keys").into_iter().collect();
+        names.sort_by(|one, other| one.name.cmp(&other.name));
+        let names = names.iter().map(|it| (it.bucket, it.name.to_string(), it.location.clone()));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [
+                (here.id, "n.after".to_owned(), location("after/0")),
+                (here.id, "n.renamed".to_owned(), location("before/0")),
+            ]
+        );
+        assert_eq!(known.location_of(here.id, &to), Some(&*location("before/0")));
+        let next = change(
+            store,
+            TableKind::Table,
+            "n.after",
+            Expected::Location(location("after/0")),
+            "after/1",
+        );
+        commit(store, vec![next]).expect("committed");
+        assert!(changed(delete("t/b", &known)), "a known table has changed again");
+        let newest = Arc::new(store.catalog_changes().expect("read"));
+        assert_eq!(newest.since(&known).expect("own keys").len(), 1);
+        assert!(delete("t/b", &newest).expect("deleted").existed);
+        store.unwatch_catalogs().wait().expect("ended");
+        assert_eq!(store.catalog_changes().expect("read"), *none);
     });
 }

@@ -1,6 +1,7 @@
 //! Snapshots, branches and tags that are too old leave a table by an ordinary commit.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use liteio_iceberg::TableMetadata;
 use liteio_iceberg::maintenance::{Policy, expired};
@@ -9,7 +10,7 @@ use liteio_store::{Bucket, StoreError};
 
 use super::config::Snapshots;
 use super::walk::{Failure, Pass};
-use crate::limits::COMMIT_ATTEMPTS;
+use crate::commit::{Attempt, until_first};
 use crate::metadata::{NewFile, is_unwritten, read};
 
 impl Pass<'_> {
@@ -20,18 +21,15 @@ impl Pass<'_> {
         table: &Table,
         snapshots: Snapshots,
     ) -> Result<(), Failure> {
-        let mut attempt = 1;
-        loop {
-            match self.try_expire(bucket, table, snapshots) {
-                Err(Attempt::Lost) if attempt < COMMIT_ATTEMPTS => attempt += 1,
-                Err(Attempt::Lost) => {
-                    let message =
-                        "Other commits came first each time; the next run tries it again.";
-                    return Err(Failure::OfTable(message.to_owned()));
-                }
-                Err(Attempt::Failed(failure)) => return Err(failure),
-                Ok(()) => return Ok(()),
+        match until_first(|| self.try_expire(bucket, table, snapshots)) {
+            // It was dropped or renamed meanwhile.
+            Err(Attempt::Lost(StoreError::Catalog(CatalogError::NoSuchTable { .. }))) => Ok(()),
+            Err(Attempt::Lost(_)) => {
+                let message = "Other commits came first each time; the next run tries it again.";
+                Err(Failure::OfTable(message.to_owned()))
             }
+            Err(Attempt::Refused(failure)) => Err(failure),
+            Ok(()) => Ok(()),
         }
     }
 
@@ -40,16 +38,11 @@ impl Pass<'_> {
         bucket: &Arc<Bucket>,
         table: &Table,
         snapshots: Snapshots,
-    ) -> Result<(), Attempt> {
+    ) -> Result<(), Attempt<Failure>> {
         let (kind, name) = (TableKind::Table, table.name.clone());
-        let current = match self.store.table(bucket, kind, &name) {
-            Ok(current) if current.uuid == table.uuid => current,
-            // It was dropped or renamed meanwhile.
-            Ok(_) | Err(StoreError::Catalog(_)) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
+        let current = self.store.table(bucket, kind, &name)?;
         let location = current.location;
-        if is_unwritten(&location) {
+        if current.uuid != table.uuid || is_unwritten(&location) {
             return Ok(());
         }
         let (metadata, _) =
@@ -71,33 +64,16 @@ impl Pass<'_> {
         let expected = Expected::Location(location);
         let change = TableChange::new(kind, name, expected, table.uuid, file.location);
         let change = change.with_metadata(file.metadata);
-        match self.store.commit_tables(bucket, vec![change]).wait() {
-            Ok(_) => {}
-            Err(StoreError::Catalog(CatalogError::Changed { .. })) => return Err(Attempt::Lost),
-            Err(StoreError::Catalog(CatalogError::NoSuchTable { .. })) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
+        self.store.commit_tables(bucket, vec![change]).wait()?;
+        self.counts.snapshots_expired.fetch_add(expired.snapshots.len() as u64, Ordering::Relaxed);
         tracing::info!(bucket = %bucket.name, table = %table.name, snapshots = expired.snapshots.len(),
             "snapshots of a table have expired");
         Ok(())
     }
 }
 
-/// The end of an attempt that did not commit.
-enum Attempt {
-    /// Another commit came first.
-    Lost,
-    Failed(Failure),
-}
-
-impl From<Failure> for Attempt {
-    fn from(failure: Failure) -> Attempt {
-        Attempt::Failed(failure)
-    }
-}
-
-impl From<StoreError> for Attempt {
-    fn from(error: StoreError) -> Attempt {
-        Attempt::Failed(error.into())
+impl From<Failure> for Attempt<Failure> {
+    fn from(failure: Failure) -> Self {
+        Attempt::Refused(failure)
     }
 }

@@ -2,7 +2,7 @@
 
 use liteio_iceberg::TableMetadata;
 use liteio_iceberg::maintenance::{Entries, References};
-use liteio_store::{Bucket, GetOptions, Store};
+use liteio_store::{Bucket, GetOptions, Store, StoreError};
 
 use super::walk::Failure;
 use crate::warehouse::{body_of, object_of};
@@ -38,11 +38,11 @@ pub(super) fn references_of(
 fn manifest(store: &Store, bucket: &Bucket, location: &str) -> Result<Vec<u8>, Failure> {
     let key = object_of(bucket, location)?;
     let opened = store.get_object(bucket, &key, &GetOptions::default());
-    let opened = opened.map_err(|error| match liteio_store::StoreError::from(error) {
-        error @ (liteio_store::StoreError::Closed | liteio_store::StoreError::Suspended { .. }) => {
-            Failure::Stop(error)
+    let opened = opened.map_err(|error| match Failure::from(StoreError::from(error)) {
+        Failure::OfTable(error) => {
+            Failure::OfTable(format!("{location:?} cannot be read: {error}"))
         }
-        error => Failure::OfTable(format!("{location:?} cannot be read: {error}")),
+        stop => stop,
     })?;
     let bytes = opened.found.object.bytes;
     if bytes > MANIFEST_BYTES_MAX {

@@ -8,8 +8,13 @@
 //! ```
 //!
 //! Nothing is kept between the steps but what the survey has found, so a pass that is cut off is begun again. A file is
-//! deleted if no pass has found a name for it for the days of the configuration, and the last one has looked at every table
-//! of its account. What cannot be read counts as naming everything: then nothing is deleted.
+//! deleted if no pass has found a name for it for the days of the configuration, during which a server was there to look
+//! ([`Sighting`](liteio_store::tables::Sighting)), and the last one has looked at every table of its account. What cannot be
+//! read counts as naming everything: then nothing of the account is deleted. All else goes on.
+//!
+//! A table that changes after the survey may name a file that the survey has found unnamed. So the catalogs are watched from
+//! before the survey until the last delete: a delete succeeds only if each change until then was looked at, too. The proof is
+//! in `liteio_store::tables`, beside [`Store::delete_unreferenced`](liteio_store::Store::delete_unreferenced).
 //!
 //! | Module | Content |
 //! |---|---|
@@ -30,7 +35,7 @@ mod sweep;
 mod walk;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use liteio_access::state::App;
@@ -56,12 +61,32 @@ pub struct Maintenance {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// Counts since the start of the server.
+#[derive(Debug, Default)]
+struct Counts {
+    snapshots_expired: AtomicU64,
+    files_deleted: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// The work of maintenance since the start of the server, for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MaintenanceFigures {
+    /// Snapshots that have expired.
+    pub snapshots_expired: u64,
+    /// Files that were deleted, since no table named them.
+    pub files_deleted: u64,
+    /// Jobs on tables that failed, and records that could not be read.
+    pub failures: u64,
+}
+
 struct Worker {
     app: Arc<App>,
+    counts: Counts,
     /// Held during a pass, of which only one is at a time.
     alone: tokio::sync::Mutex<()>,
     stop: Notify,
-    is_stopping: Arc<AtomicBool>,
+    is_stopping: AtomicBool,
 }
 
 impl Maintenance {
@@ -70,9 +95,10 @@ impl Maintenance {
     pub fn start(app: &Arc<App>) -> Maintenance {
         let worker = Arc::new(Worker {
             app: Arc::clone(app),
+            counts: Counts::default(),
             alone: tokio::sync::Mutex::default(),
             stop: Notify::new(),
-            is_stopping: Arc::default(),
+            is_stopping: AtomicBool::default(),
         });
         let task = tokio::spawn(Arc::clone(&worker).run());
         Maintenance { worker, task: Mutex::new(Some(task)) }
@@ -84,6 +110,15 @@ impl Maintenance {
     /// Those of the store.
     pub async fn run_now(&self) -> Result<(), StoreError> {
         self.worker.pass().await
+    }
+
+    /// The work that was done.
+    #[must_use]
+    pub fn figures(&self) -> MaintenanceFigures {
+        let Counts { snapshots_expired, files_deleted, failures } = &self.worker.counts;
+        let [snapshots_expired, files_deleted, failures] =
+            [snapshots_expired, files_deleted, failures].map(|it| it.load(Ordering::Relaxed));
+        MaintenanceFigures { snapshots_expired, files_deleted, failures }
     }
 
     /// Stops the task, after the page that it works on, or after a time-out.
@@ -130,19 +165,23 @@ impl Worker {
                 // Another server does it, until this one takes over.
                 Err(StoreError::Suspended { .. }) => {}
                 Err(error) => {
+                    self.counts.failures.fetch_add(1, Ordering::Relaxed);
                     tracing::warn!(%error, "the maintenance of tables failed; it is tried again");
                 }
             }
         }
     }
 
-    async fn pass(&self) -> Result<(), StoreError> {
+    async fn pass(self: &Arc<Self>) -> Result<(), StoreError> {
         let _alone = self.alone.lock().await;
         let job = self.app.store.for_job(StoreJob::Tables)?;
         let reason = || "Another server maintains the tables.".to_owned();
         let store = job.ok_or_else(|| StoreError::Suspended { reason: reason() })?;
-        let (app, is_stopping) = (Arc::clone(&self.app), Arc::clone(&self.is_stopping));
-        let pass = move |_: &_| Pass::new(&app, &store, &is_stopping).run();
+        let worker = Arc::clone(self);
+        let pass = move |_: &_| {
+            let Worker { app, counts, is_stopping, .. } = &*worker;
+            Pass::new(app, &store, counts, is_stopping).run()
+        };
         self.app.blocking(pass).await
     }
 }

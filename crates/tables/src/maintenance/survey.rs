@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liteio_iceberg::maintenance::References;
 use liteio_iceberg::{TableMetadata, ViewMetadata};
-use liteio_store::tables::{Table, TableName};
+use liteio_store::tables::{CatalogChanges, Table, TableKind, TableName};
 use liteio_store::{Bucket, BucketId, StoreError};
 
 use super::files::{FILES_MAX, references_of};
@@ -26,25 +26,96 @@ pub(super) struct Survey {
     elsewhere: References,
     /// The reason for which not all files are known that the tables of an account name, by its canonical id.
     unknown: HashMap<String, String>,
+    /// The reason for which that is so for all accounts.
+    unknown_to_all: Option<String>,
+    /// Changes of tables and views that are taken into account.
+    changes: Arc<CatalogChanges>,
+    buckets: HashMap<BucketId, Arc<Bucket>>,
 }
 
 impl Survey {
-    /// Looks at all tables and views.
+    /// Looks at all tables and views. The catalogs are watched.
     pub(super) fn of(pass: &Pass<'_>) -> Result<Survey, StoreError> {
         let mut survey = Survey::default();
         pass.each_bucket(&mut |bucket| {
-            pass.each_table(bucket, &mut |table| {
-                let looked = survey.look_at_table(pass, bucket, table);
-                survey.note(bucket, table, looked)
-            })?;
-            pass.each_namespace(bucket, &mut |namespace| {
-                pass.each_view(bucket, namespace, &mut |view| {
-                    let looked = survey.look_at_view(pass, bucket, view);
-                    survey.note(bucket, view, looked)
-                })
-            })
+            let bucket = match bucket {
+                Ok(bucket) => bucket,
+                // Whose tables are in it is not known.
+                Err((name, Failure::OfTable(message))) => {
+                    survey.unknown_to_all.get_or_insert_with(|| unknown(name, &message));
+                    return Ok(());
+                }
+                Err((_, Failure::Stop(error))) => return Err(error),
+            };
+            survey.buckets.insert(bucket.id, Arc::clone(bucket));
+            let looked = survey.look_at_bucket(pass, bucket);
+            survey.note(bucket, bucket.name.as_str(), looked)
         })?;
         Ok(survey)
+    }
+
+    /// Looks at the tables and views that have changed since the last look at changes.
+    pub(super) fn look_at_changes(&mut self, pass: &Pass<'_>) -> Result<(), Failure> {
+        let changes = Arc::new(pass.store.catalog_changes()?);
+        for change in changes.since(&self.changes)? {
+            if !self.buckets.contains_key(&change.bucket) {
+                self.find_buckets(pass)?;
+            }
+            // A bucket that is gone has no tables.
+            let Some(bucket) = self.buckets.get(&change.bucket).map(Arc::clone) else { continue };
+            let looked = match pass.store.table(&bucket, change.kind, &change.name) {
+                Ok(table) if change.kind == TableKind::Table => {
+                    self.look_at_table(pass, &bucket, &table)
+                }
+                Ok(view) => self.look_at_view(pass, &bucket, &view),
+                // It was dropped or renamed since; the new name is another change.
+                Err(StoreError::Catalog(_) | StoreError::NoSuchBucket { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            let name = format!("{}/{}", bucket.name, change.name);
+            self.note(&bucket, &name, looked).map_err(Failure::Stop)?;
+        }
+        self.changes = changes;
+        Ok(())
+    }
+
+    /// The changes that are taken into account.
+    pub(super) fn changes(&self) -> &Arc<CatalogChanges> {
+        &self.changes
+    }
+
+    /// Finds buckets that were created since.
+    fn find_buckets(&mut self, pass: &Pass<'_>) -> Result<(), StoreError> {
+        pass.each_bucket(&mut |bucket| {
+            match bucket {
+                Ok(bucket) => _ = self.buckets.insert(bucket.id, Arc::clone(bucket)),
+                Err((name, Failure::OfTable(message))) => {
+                    self.unknown_to_all.get_or_insert_with(|| unknown(name, &message));
+                }
+                Err((_, Failure::Stop(error))) => return Err(error),
+            }
+            Ok(())
+        })
+    }
+
+    fn look_at_bucket(&mut self, pass: &Pass<'_>, bucket: &Arc<Bucket>) -> Result<(), Failure> {
+        pass.each_table(bucket, &mut |table| {
+            let (name, looked) = match table {
+                Ok(table) => (&table.name, self.look_at_table(pass, bucket, table)),
+                Err(name) => {
+                    let message = "The record of the table cannot be read.";
+                    (name, Err(Failure::OfTable(message.to_owned())))
+                }
+            };
+            self.note(bucket, &format!("{}/{name}", bucket.name), looked)
+        })?;
+        pass.each_namespace(bucket, &mut |namespace| {
+            pass.each_view(bucket, namespace, &mut |view| {
+                let looked = self.look_at_view(pass, bucket, view);
+                let name = format!("{}/{}", bucket.name, view.name);
+                self.note(bucket, &name, looked).map_err(Failure::Stop)
+            })
+        })
     }
 
     /// The reason for which no file of a table may be deleted, if there is one.
@@ -54,7 +125,8 @@ impl Survey {
         table: &TableName,
         prefix: &str,
     ) -> Option<String> {
-        if let Some(reason) = self.unknown.get(&bucket.owner.id) {
+        let of_account = self.unknown.get(&bucket.owner.id);
+        if let Some(reason) = of_account.or(self.unknown_to_all.as_ref()) {
             return Some(reason.clone());
         }
         let own: Owner = (true, table.clone());
@@ -76,21 +148,19 @@ impl Survey {
         self.elsewhere.contains(location)
     }
 
+    /// Notes that the files named by something in a bucket are not known.
     fn note(
         &mut self,
         bucket: &Bucket,
-        table: &Table,
+        what: &str,
         looked: Result<(), Failure>,
     ) -> Result<(), StoreError> {
         match looked {
             Ok(()) => Ok(()),
             Err(Failure::Stop(error)) => Err(error),
             Err(Failure::OfTable(message)) => {
-                let (bucket_name, name) = (&bucket.name, &table.name);
-                let reason = format!(
-                    "Not all files are known that tables name: {bucket_name}/{name}: {message}"
-                );
-                self.unknown.entry(bucket.owner.id.clone()).or_insert(reason);
+                let of_account = self.unknown.entry(bucket.owner.id.clone());
+                of_account.or_insert_with(|| unknown(what, &message));
                 Ok(())
             }
         }
@@ -160,6 +230,10 @@ impl Survey {
         }
         Ok(())
     }
+}
+
+fn unknown(what: &str, message: &str) -> String {
+    format!("Not all files are known that tables name: {what}: {message}")
 }
 
 /// The prefix of the keys below a location.

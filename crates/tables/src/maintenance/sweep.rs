@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use liteio_iceberg::TableMetadata;
 use liteio_iceberg::maintenance::Policy;
-use liteio_store::limits::UNREFERENCED_PAGE;
+use liteio_store::limits::{CHANGED_TOGETHER, UNREFERENCED_PAGE};
 use liteio_store::precondition::{ETagText, EtagCondition};
-use liteio_store::tables::{Table, TableKind, TableSettings, Unreferenced};
+use liteio_store::tables::{
+    CatalogChanges, CatalogError, Sighting, Table, TableSettings, Unreferenced,
+};
 use liteio_store::{
     Bucket, BucketId, DeleteTarget, ListEntry, ListQuery, ListStart, ListedObject, ObjectKey,
     StoreError,
@@ -45,32 +48,38 @@ enum Swept {
     Changed,
 }
 
+/// The failure of a table whose files are not deleted, since catalogs change too often.
+fn busy() -> Failure {
+    let message =
+        "Other commits came each time before the files were deleted; the next run tries it again.";
+    Failure::OfTable(message.to_owned())
+}
+
 impl Pass<'_> {
     /// Deletes the files of a table that nothing has named for long enough. `places` gets the prefix of its files. After a
-    /// commit all is decided again on the new state.
+    /// commit all is decided again on the new state. `None` if the table is gone or has no files yet.
     pub(super) fn sweep(
         &self,
         bucket: &Arc<Bucket>,
         table: &Table,
-        survey: &Survey,
+        survey: &mut Survey,
         removal: Removal,
         places: &mut BTreeSet<(BucketId, String)>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<()>, Failure> {
         for _ in 0..COMMIT_ATTEMPTS {
-            let Some((table, settings)) = self.current(bucket, table)? else { return Ok(()) };
+            let Some((table, settings)) = self.current(bucket, table)? else { return Ok(None) };
             if self.try_sweep(bucket, (&table, &settings), survey, removal, places)? == Swept::All {
-                return Ok(());
+                return Ok(Some(()));
             }
         }
-        let message = "Other commits came each time before the files were deleted; the next run tries it again.";
-        Err(Failure::OfTable(message.to_owned()))
+        Err(busy())
     }
 
     fn try_sweep(
         &self,
         bucket: &Arc<Bucket>,
         (table, settings): (&Table, &TableSettings),
-        survey: &Survey,
+        survey: &mut Survey,
         removal: Removal,
         places: &mut BTreeSet<(BucketId, String)>,
     ) -> Result<Swept, Failure> {
@@ -85,20 +94,27 @@ impl Pass<'_> {
         if Policy::of(&metadata, Policy::DEFAULT)?.is_none() {
             return Ok(Swept::All);
         }
-        if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
-            return Err(Failure::OfTable(reason));
-        }
         let references = references_of(self.store, bucket, (&metadata, location))?;
-        let is_named = |key: &str| {
-            let location = format!("s3://{}/{key}", bucket.name);
-            let is_hint =
-                key.len() == prefix.len() + VERSION_HINT.len() - 1 && key.ends_with(VERSION_HINT);
-            is_hint || references.contains(&location) || survey.names(&location)
-        };
         let mut query =
             ListQuery { prefix: prefix.clone(), max: PURGE_PAGE, ..ListQuery::default() };
+        let mut attempts = 0;
         loop {
             self.check_stop()?;
+            survey.look_at_changes(self)?;
+            // A later state may name again what this one does not.
+            let changed = survey.changes().location_of(bucket.id, &table.name);
+            if changed.is_some_and(|changed| changed != *location) {
+                return Ok(Swept::Changed);
+            }
+            if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
+                return Err(Failure::OfTable(reason));
+            }
+            let is_named = |key: &str| {
+                let location = format!("s3://{}/{key}", bucket.name);
+                let is_hint = key.len() == prefix.len() + VERSION_HINT.len() - 1
+                    && key.ends_with(VERSION_HINT);
+                is_hint || references.contains(&location) || survey.names(&location)
+            };
             let page = self.store.list_objects(bucket, &query)?;
             let objects = page.entries.into_iter().filter_map(|entry| match entry {
                 // A key with a slash at its end is a folder that somebody has made, no file of a table.
@@ -107,14 +123,19 @@ impl Pass<'_> {
             });
             let objects: Vec<_> = objects.collect();
             let due = self.note_page(bucket, &objects, removal, &is_named)?;
-            if !due.is_empty() && !self.delete(bucket, table, due)? {
-                // A commit came: its metadata may name again what this one does not.
-                return Ok(Swept::Changed);
+            if !self.delete(bucket, table, &due, survey.changes())? {
+                // Another table has changed: the page is decided once more.
+                attempts += 1;
+                match attempts < COMMIT_ATTEMPTS {
+                    true => continue,
+                    false => return Err(busy()),
+                }
             }
             match page.next {
                 Some(next) => query.after = ListStart::Token(next),
                 None => return Ok(Swept::All),
             }
+            attempts = 0;
         }
     }
 
@@ -128,38 +149,50 @@ impl Pass<'_> {
     ) -> Result<Vec<&'o ListedObject>, Failure> {
         let keys = objects.iter().map(|object| ObjectKey::new(object.key.as_str()));
         let keys = keys.collect::<Result<Vec<_>, _>>().map_err(StoreError::from)?;
-        let since = self.store.unreferenced_since(bucket, &keys)?;
+        let sightings = self.store.sightings(bucket, &keys)?;
         let days = removal.unreferenced_days.saturating_add(removal.noncurrent_days);
-        let kept_ms = days.saturating_mul(self.store.lifecycle_day_ms());
+        let day_ms = self.store.lifecycle_day_ms();
+        let (kept_ms, most_ms) = (days.saturating_mul(day_ms), day_ms.saturating_add(day_ms / 4));
         let (mut due, mut notes) = (Vec::new(), Vec::new());
-        for (object, since) in objects.iter().zip(since) {
-            // An object that was written since is another one.
-            let valid = since.filter(|since| *since >= object.modified_ms && *since <= self.now_ms);
-            match (is_named(&object.key), valid) {
-                (true, _) if since.is_some() => notes.push((bucket.id, object.key.clone(), None)),
-                (true, _) => {}
-                (false, Some(since_ms)) if self.now_ms - since_ms >= kept_ms => due.push(object),
-                (false, Some(_)) => {}
-                (false, None) => notes.push((bucket.id, object.key.clone(), Some(self.now_ms))),
+        for (object, sighting) in objects.iter().zip(sightings) {
+            let (sighting, is_noted) = match sighting {
+                Ok(sighting) => (sighting, sighting.is_some()),
+                Err(error) => {
+                    self.tell(&format!("{}/{}", bucket.name, object.key), &error.into());
+                    (None, true)
+                }
+            };
+            if is_named(&object.key) {
+                if is_noted {
+                    notes.push((bucket.id, object.key.clone(), None));
+                }
+                continue;
+            }
+            let seen = match sighting {
+                // A pass begins up to a quarter of a day late.
+                Some(sighting) => sighting.again(self.now_ms, object.modified_ms, most_ms),
+                None => Sighting::first(self.now_ms),
+            };
+            if seen.age_ms() >= kept_ms {
+                due.push(object);
+            }
+            if sighting != Some(seen) {
+                notes.push((bucket.id, object.key.clone(), Some(seen)));
             }
         }
         self.note_all(notes)?;
         Ok(due)
     }
 
-    /// Deletes objects as a client does: in a bucket with versioning that leaves delete markers. `false` if the table was
-    /// changed since it was read; then nothing is deleted.
+    /// Deletes objects as a client does: in a bucket with versioning that leaves delete markers. `false` if a table or view
+    /// has changed in another way than `known`: then not all of them were deleted.
     fn delete(
         &self,
         bucket: &Arc<Bucket>,
         table: &Table,
-        objects: Vec<&ListedObject>,
+        objects: &[&ListedObject],
+        known: &Arc<CatalogChanges>,
     ) -> Result<bool, Failure> {
-        match self.store.table(bucket, TableKind::Table, &table.name) {
-            Ok(current) if current.location == table.location => {}
-            Ok(_) | Err(StoreError::Catalog(_)) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        }
         let target = |object: &&ListedObject| {
             let mut target = DeleteTarget::new(ObjectKey::new(object.key.as_str())?, None);
             // Not one that was written meanwhile.
@@ -167,33 +200,51 @@ impl Pass<'_> {
             target.conditions.if_match = Some(EtagCondition::Matches(vec![tag]));
             Ok::<_, StoreError>(target)
         };
-        let targets = objects.iter().map(target).collect::<Result<Vec<_>, _>>()?;
-        let outcomes = self.store.delete_objects(bucket, targets).wait()?;
-        let mut notes = Vec::new();
-        for (object, outcome) in objects.iter().zip(outcomes) {
-            match outcome {
-                Ok(_) => notes.push((bucket.id, object.key.clone(), None)),
-                Err(
-                    StoreError::PreconditionFailed { .. }
-                    | StoreError::ObjectLocked
-                    | StoreError::NoSuchKey { .. },
-                ) => {}
-                Err(error) => return Err(error.into()),
+        let delete = |few: &[&ListedObject]| {
+            let targets = few.iter().map(target).collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, StoreError>(self.store.delete_unreferenced(bucket, targets, known))
+        };
+        // All are under way before the first is waited for, so that they share their syncs.
+        let pending = objects.chunks(CHANGED_TOGETHER).map(|few| Ok((few, delete(few)?)));
+        let pending = pending.collect::<Result<Vec<_>, StoreError>>()?;
+        let (mut notes, mut are_known, mut failure) = (Vec::new(), true, None);
+        for (few, deleted) in pending {
+            match deleted.wait() {
+                Ok(outcomes) => {
+                    let deleted = few.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+                    notes.extend(deleted.map(|(object, _)| (bucket.id, object.key.clone(), None)));
+                }
+                Err(StoreError::Catalog(CatalogError::Changed { .. })) => are_known = false,
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(),
-            "files that the table does not name were deleted");
+        if !notes.is_empty() {
+            self.counts.files_deleted.fetch_add(notes.len() as u64, Ordering::Relaxed);
+            tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(),
+                "files that the table does not name were deleted");
+        }
         self.note_all(notes)?;
-        Ok(true)
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(are_known),
+        }
     }
 
     /// Forgets notes of files that are gone, or below no prefix of `places`.
     pub(super) fn tidy(&self, places: &BTreeSet<(BucketId, String)>) -> Result<(), StoreError> {
         let mut buckets = std::collections::HashMap::new();
+        let mut are_all_known = true;
         self.each_bucket(&mut |bucket| {
-            buckets.insert(bucket.id, Arc::clone(bucket));
+            match bucket {
+                Ok(bucket) => _ = buckets.insert(bucket.id, Arc::clone(bucket)),
+                Err(_) => are_all_known = false,
+            }
             Ok(())
         })?;
+        // Notes of a bucket that cannot be read stay.
+        if !are_all_known {
+            return Ok(());
+        }
         let mut after: Option<Unreferenced> = None;
         loop {
             self.check_stop()?;
@@ -227,7 +278,7 @@ impl Pass<'_> {
         }
     }
 
-    fn note_all(&self, notes: Vec<(BucketId, String, Option<u64>)>) -> Result<(), StoreError> {
+    fn note_all(&self, notes: Vec<(BucketId, String, Option<Sighting>)>) -> Result<(), StoreError> {
         for some in notes.chunks(UNREFERENCED_PAGE) {
             self.store.note_unreferenced(some.to_vec()).wait()?;
         }

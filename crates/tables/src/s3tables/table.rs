@@ -2,6 +2,7 @@
 
 use liteio_access::{Action, Granted};
 use liteio_iceberg::TableMetadata;
+use liteio_store::StoreError;
 use liteio_store::tables::{
     Expected, Table, TableChange, TableDocument, TableKind, TableSettings, TableWalk,
 };
@@ -140,6 +141,9 @@ pub(super) fn list(call: &Call<'_>) -> Answer {
         max: page_of(call, "maxTables")?,
     };
     let page = call.store.walk_tables(granted.bucket(), &walk)?;
+    if let Some(name) = page.unreadable.first() {
+        return Err(StoreError::Corrupt { what: format!("the record of table {name}") }.into());
+    }
     let summary = |table: &Table| {
         json!({
             "namespace": table.name.namespace().levels().collect::<Vec<_>>(),

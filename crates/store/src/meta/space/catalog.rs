@@ -1,7 +1,8 @@
 //! Keys of the catalog of tables: namespaces, tables and views, and what belongs to tables.
 
 use super::{
-    NAMESPACE, TABLE, TABLE_ID, TABLE_SETTINGS, UNREFERENCED, VIEW, of_bucket, split_bucket,
+    CATALOG_CHANGE, CATALOG_WATCH, NAMESPACE, TABLE, TABLE_ID, TABLE_SETTINGS, UNREFERENCED, VIEW,
+    of_bucket, split_bucket,
 };
 use crate::meta::key::{append_ended, split_ended};
 use crate::name::BucketId;
@@ -16,6 +17,10 @@ pub(crate) const ALL_VIEWS: &[u8] = &[VIEW];
 pub(crate) const ALL_TABLE_SETTINGS: &[u8] = &[TABLE_SETTINGS];
 /// The prefix of all keys of ids of tables.
 pub(crate) const ALL_TABLE_IDS: &[u8] = &[TABLE_ID];
+/// The mark of the watch over the catalogs.
+pub(crate) const CATALOG_WATCH_KEY: &[u8] = &[CATALOG_WATCH];
+/// The prefix of all keys of changes of tables and views.
+pub(crate) const ALL_CATALOG_CHANGES: &[u8] = &[CATALOG_CHANGE];
 /// The prefix of all keys of files that no table names.
 pub(crate) const ALL_UNREFERENCED: &[u8] = &[UNREFERENCED];
 
@@ -83,6 +88,21 @@ pub(crate) fn unreferenced(bucket: BucketId, key: &str) -> Vec<u8> {
 pub(crate) fn split_unreferenced(bytes: &[u8]) -> Option<(BucketId, &str)> {
     let (bucket, key) = split_bucket(UNREFERENCED, bytes)?;
     Some((bucket, std::str::from_utf8(key).ok()?))
+}
+
+/// The note of a change of the table or view with this key.
+pub(crate) fn catalog_change(place: &[u8]) -> Vec<u8> {
+    [&[CATALOG_CHANGE], place].concat()
+}
+
+/// The key of the table (`true`) or view in a key made by [`catalog_change`].
+pub(crate) fn split_catalog_change(bytes: &[u8]) -> Option<(bool, &[u8])> {
+    let place = bytes.strip_prefix(&[CATALOG_CHANGE])?;
+    match place.first() {
+        Some(&TABLE) => Some((true, place)),
+        Some(&VIEW) => Some((false, place)),
+        _ => None,
+    }
 }
 
 /// Bucket, path and name in a key made by [`namespace`], [`table`], [`view`] or [`table_settings`].

@@ -59,7 +59,9 @@
 //! | `62` | bucket id (4), encoded path of the namespace, name | [`TableRecord`](super::table::TableRecord) of a view |
 //! | `63` | bucket id (4), encoded path of the namespace, name | [`TableSettings`](super::table::TableSettings) of a table |
 //! | `64` | bucket id (4), id of a table (16), encoded path of its namespace, name | nothing: finds a table by its id |
-//! | `65` | bucket id (4), key | [`UnreferencedRecord`](super::table::UnreferencedRecord): no table has named the file since then |
+//! | `65` | bucket id (4), key | [`UnreferencedRecord`](super::table::UnreferencedRecord): the time for which no table has named the file |
+//! | `66` | | nothing: files that no table names are being deleted, so changes of tables and views are noted |
+//! | `67` | the key of a table or view | [`ChangeRecord`](super::table::ChangeRecord): it has changed meanwhile |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`]. Each submodule builds and parses
 //! the keys of one family. Other modules name all of them `space::…`.
@@ -149,6 +151,8 @@ const VIEW: u8 = 0x62;
 const TABLE_SETTINGS: u8 = 0x63;
 const TABLE_ID: u8 = 0x64;
 const UNREFERENCED: u8 = 0x65;
+const CATALOG_WATCH: u8 = 0x66;
+const CATALOG_CHANGE: u8 = 0x67;
 
 fn of_bucket(tag: u8, id: BucketId, more: usize) -> Vec<u8> {
     of_number(tag, id.0, more)

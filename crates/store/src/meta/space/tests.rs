@@ -61,6 +61,11 @@ fn keys_are_taken_apart_again_and_foreign_bytes_refused() {
     assert!((0..22).all(|length| split_table_id(&by_id[..length]).is_none()));
     assert_eq!(split_unreferenced(&unreferenced(bucket, "k")), Some((bucket, "k")));
     assert_eq!(split_unreferenced(&by_id), None);
+    let (of_table, of_view) = (table(bucket, "a", "b"), view(bucket, "a", "b"));
+    assert_eq!(split_catalog_change(&catalog_change(&of_table)), Some((true, &of_table[..])));
+    assert_eq!(split_catalog_change(&catalog_change(&of_view)), Some((false, &of_view[..])));
+    assert_eq!(split_catalog_change(&catalog_change(&by_id)), None);
+    assert_eq!(split_catalog_change(&of_table), None);
     let current = current(bucket, "k");
     assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
     let null = null_version(bucket, "k");
