@@ -54,6 +54,9 @@ pub enum CatalogError {
         /// `table` or `view`.
         by: &'static str,
     },
+    /// The request has a key that another one had before, and that one was answered.
+    #[error("the request was answered before")]
+    Answered,
     /// Another table of the bucket has the id of a new one.
     #[error("table with same id already exists: {name}")]
     IdTaken {

@@ -63,6 +63,7 @@
 //! | `store` | The handle: snapshots, updates, health, close |
 //! | `bucket/`, `object/`, `multipart/`, `vectors/`, `tables/` | The operations, one file each |
 //! | `attachment` | Connects the key space ([`liteio_kv`]) and the blobs ([`liteio_blob`]): a record does not become durable before its blob |
+//! | `keyed_answer` | The answer to a request, written with its change |
 //! | `queue/` | Queues for targets, written in the transaction of the change |
 //! | `outbox/` | The queues of events |
 //! | `replication/` | The queues of versions for the targets of replication; resynchronizations |
@@ -295,6 +296,7 @@ mod damage_tests;
 mod directory;
 #[cfg(test)]
 mod job_tests;
+mod keyed_answer;
 mod open;
 mod pending;
 mod process;

@@ -16,6 +16,7 @@ use crate::directory;
 use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::indexes::mirrors::Mirrors;
+use crate::keyed_answer::KeyedAnswer;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
@@ -34,6 +35,8 @@ pub struct Store {
     pub(crate) inner: Arc<Inner>,
     /// The term of the job that this handle is for; `None` for one that is for no job.
     term: Option<Arc<Term>>,
+    /// The answer that is written with each change by this handle, of which there may be one.
+    answer: Option<Arc<KeyedAnswer>>,
 }
 
 /// The value of [`Inner::next_set_ms`] while no set waits for its removal.
@@ -200,7 +203,7 @@ impl Store {
 
     /// A handle for no job.
     pub(crate) fn of(inner: Arc<Inner>) -> Self {
-        Self { inner, term: None }
+        Self { inner, term: None, answer: None }
     }
 
     /// A handle for a job in the background, which one server does at a time. Updates by it are
@@ -211,6 +214,13 @@ impl Store {
     /// The errors of asking the other servers.
     pub fn for_job(&self, job: Job) -> Result<Option<Self>, StoreError> {
         self.clone().into_job(job)
+    }
+
+    /// A handle for the change that a request with a key is about: its answer is written with it. The change fails with
+    /// [`CatalogError::Answered`](crate::tables::CatalogError::Answered) if the key has an answer.
+    #[must_use]
+    pub fn answering(&self, answer: Arc<KeyedAnswer>) -> Self {
+        Self { answer: Some(answer), ..self.clone() }
     }
 
     /// [`Store::for_job`], in the place of this handle.
@@ -508,11 +518,15 @@ impl Store {
         T: Send + 'static,
     {
         let (shared, term) = (Arc::clone(self.shared()), self.term.clone());
+        let answer = self.answer.clone();
         if let Err(refused) = shared.cluster.standing() {
             return Pending::ready(Err(refused));
         }
         let admitted = move |write: &mut Transaction<'_>| {
             shared.cluster.admit(term.as_deref(), write)?;
+            if let Some(answer) = &answer {
+                answer.write(write, shared.config.clock.now_ms())?;
+            }
             closure(write, &shared)
         };
         match &*self.inner.kv.read() {

@@ -10,11 +10,11 @@ use liteio_store::tables::{
     CatalogError, Expected, Table, TableChange, TableKind, TableName, TableSettings,
 };
 
-use super::Call;
 use super::error::{ApiResult, Exception};
 use super::limits::COMMIT_ATTEMPTS;
 use super::metadata::{NewFile, is_unwritten, new_uuid, text_of_uuid, uuid_of};
 use super::namespace::stored;
+use super::{Call, once};
 
 /// The state of a table.
 pub(crate) struct Loaded {
@@ -83,8 +83,15 @@ impl Call<'_> {
             }
             loaded.push(next.loaded);
         }
-        if !changes.is_empty() {
-            self.store.commit_tables(granted.bucket(), changes).wait()?;
+        let outcome = || match (commits, &loaded[..]) {
+            ([(name, _)], [loaded]) if self.route.operation.name == "CommitTable" => {
+                once::of_metadata(name, &loaded.location)
+            }
+            _ => once::empty(),
+        };
+        match changes.is_empty() {
+            true => self.unchanged(outcome)?,
+            false => _ = self.writer(outcome)?.commit_tables(granted.bucket(), changes).wait()?,
         }
         for (place, bytes) in written {
             let Loaded { location, metadata } = &loaded[place];
@@ -173,7 +180,8 @@ impl Call<'_> {
         let next = self.changed(granted, table, metadata, Expected::Missing, None)?;
         let Next { change, loaded } = next;
         if let Some((change, bytes)) = change {
-            self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+            let writer = self.writer(|| once::of_metadata(name, &loaded.location))?;
+            writer.commit_tables(granted.bucket(), vec![change]).wait()?;
             let id = (granted.bucket().id, loaded.location.clone());
             self.shared.files.keep(id, bytes, &loaded.metadata);
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::limits::ANSWER_LIFETIME;
 use super::warehouse::OF_WAREHOUSE;
 use super::{Answer, Call, Output, warehouse};
 
@@ -23,6 +24,7 @@ pub(crate) fn get(call: &Call<'_>) -> Answer {
         "defaults": call.properties(),
         "overrides": { "prefix": prefix },
         "endpoints": &call.shared.endpoints,
+        "idempotency-key-lifetime": ANSWER_LIFETIME,
     }))
 }
 

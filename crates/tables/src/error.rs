@@ -1,5 +1,7 @@
 //! Errors by the error model of the specification, and the only mapping from store errors to them.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, StatusCode};
 use liteio_access::Refusal;
 use liteio_iceberg::{Failed, Invalid};
@@ -13,12 +15,21 @@ pub(crate) type ApiResult<T> = Result<T, Exception>;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Exception(ApiError);
 
+/// The code for a request that was answered before.
+const ANSWERED: &str = "RequestAnsweredException";
+
 pub(crate) fn exception(
-    name: &'static str,
+    name: impl Into<Cow<'static, str>>,
     status: StatusCode,
     message: impl Into<String>,
 ) -> Exception {
     Exception(ApiError::with_status(Dialect::Iceberg, name, status, message.into()))
+}
+
+impl From<ApiError> for Exception {
+    fn from(error: ApiError) -> Exception {
+        Exception(error)
+    }
 }
 
 impl From<Exception> for ApiError {
@@ -91,6 +102,11 @@ impl Exception {
         exception("InternalServerError", StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// `true` if the request has a key to which an answer was given. No client sees that.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.0.code() == ANSWERED
+    }
+
     /// The message.
     pub(crate) fn message(&self) -> &str {
         self.0.message()
@@ -133,6 +149,7 @@ impl From<CatalogError> for Exception {
                 exception("NamespaceNotEmptyException", StatusCode::CONFLICT, sentence(&error))
             }
             CatalogError::Changed { .. } => Exception::commit_failed(sentence(&error)),
+            CatalogError::Answered => exception(ANSWERED, StatusCode::CONFLICT, sentence(&error)),
             CatalogError::InvalidName { .. } | CatalogError::InvalidCommit(_) => {
                 Exception::bad_request(sentence(&error))
             }

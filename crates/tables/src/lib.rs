@@ -22,6 +22,7 @@
 //! | `warehouse` | Warehouses, and the locations in them |
 //! | `metadata` | Metadata files: read, written, and a cache of the parsed ones |
 //! | `commit` | Commits of tables, one or several |
+//! | `once`, `replay` | Requests that are sent again with the same `Idempotency-Key`: the answer that is written with a change, and the one that is given again |
 //! | `register` | Metadata files that exist become tables and views |
 //! | `purge` | Deletion of the files of a dropped table |
 //! | `maintenance` | Expiry of snapshots, and deletion of files that no table names |
@@ -47,10 +48,12 @@ mod limits;
 mod maintenance;
 mod metadata;
 mod namespace;
+mod once;
 mod page;
 mod place;
 mod purge;
 mod register;
+mod replay;
 mod route;
 pub mod s3tables;
 mod table;
@@ -219,10 +222,13 @@ struct Call<'s> {
     sent: &'s Sent,
     route: &'s Route,
     body: &'s [u8],
+    /// The key of the request, if it has one.
+    once: Option<once::Once>,
 }
 
 /// The parts of a request that operations use.
 struct Sent {
+    path: String,
     origin: Option<Arc<Origin>>,
     headers: HeaderMap,
     query: Vec<(String, String)>,
@@ -261,11 +267,17 @@ impl TablesService {
             ));
         }
         let most = if is_for_token { TOKEN_BODY_BYTES_MAX } else { BODY_BYTES_MAX };
-        self.run(request, route, most).await
+        self.run(request, route, most, once::Once::of).await
     }
 
-    /// Runs the operation of a route, with a body of `most` bytes.
-    async fn run(&self, request: Request<AuthBody>, route: Route, most: usize) -> Answer {
+    /// Runs the operation of a route, with a body of `most` bytes. `key_of` finds the key of the request.
+    async fn run(
+        &self,
+        request: Request<AuthBody>,
+        route: Route,
+        most: usize,
+        key_of: fn(&Sent, &str, &[u8]) -> ApiResult<Option<once::Once>>,
+    ) -> Answer {
         let (parts, body) = request.into_parts();
         let identity = parts.extensions.get::<Identity>();
         let origin = parts.extensions.get::<Arc<Origin>>().cloned();
@@ -274,6 +286,7 @@ impl TablesService {
         }
         let query = parts.uri.query().unwrap_or_default();
         let sent = Sent {
+            path: parts.uri.path().to_owned(),
             origin,
             query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
             principal: Principal::new(identity),
@@ -291,8 +304,9 @@ impl TablesService {
         let shared = Arc::clone(&self.shared);
         let app = Arc::clone(&self.shared.app);
         let work = move |store: &Store| {
-            let call = Call { shared: &shared, store, sent: &sent, route: &route, body: &body };
-            (route.operation.handler)(&call)
+            let (shared, sent, route) = (&*shared, &sent, &route);
+            let once = key_of(sent, route.operation.name, &body)?;
+            replay::answer(&Call { shared, store, sent, route, body: &body, once })
         };
         app.blocking(work).await
     }
@@ -401,7 +415,11 @@ impl Call<'_> {
         let context = context::Asked(self.sent);
         let question = self.question(actions, namespace, table, &context);
         let granted = self.shared.buckets.bucket(self.store, &question, name);
-        granted.map_err(|refusal| self.refused(refusal))
+        let granted = granted.map_err(|refusal| self.refused(refusal))?;
+        if let Some(once) = &self.once {
+            once.note(self.store, &granted)?;
+        }
+        Ok(granted)
     }
 
     /// Authorizes other actions on a table or view of a warehouse that is authorized already.

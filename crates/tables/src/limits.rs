@@ -15,6 +15,16 @@ pub(crate) const CACHE_BYTES_MAX: usize = 8 << 20;
 /// Names in an answer to a client that does not ask for pages.
 pub(crate) const NAMES_MAX: usize = 100_000;
 
+/// Time for which a client may use an `Idempotency-Key` again, as a duration of ISO 8601. It is that of the specification's
+/// example.
+pub(crate) const ANSWER_LIFETIME: &str = "PT30M";
+
+/// Time for which answers to requests with such a key are kept, in milliseconds: some minutes more, for clocks that differ.
+pub(crate) const ANSWER_KEPT_MS: u64 = 35 * 60 * 1000;
+
+/// Largest answer that is kept. Those with metadata are kept as a location.
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
+
 /// Attempts of a commit whose requirements hold again after another commit came first.
 pub(crate) const COMMIT_ATTEMPTS: u32 = 8;
 

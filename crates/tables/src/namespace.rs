@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::error::{ApiResult, Exception};
-use super::{Answer, Call, Output};
+use super::{Answer, Call, Output, once};
 
 /// A namespace as the store has it.
 pub(crate) fn stored(namespace: &Namespace) -> Result<NamespaceName, StoreError> {
@@ -49,7 +49,8 @@ pub(crate) fn create(call: &Call<'_>) -> Answer {
     let action = call.route.operation.action;
     let granted = call.granted_on(&[action], Some(&request.namespace), None)?;
     let (name, properties) = (stored(&request.namespace)?, request.properties.clone());
-    call.store.create_namespace(granted.bucket(), name, properties).wait()?;
+    let writer = call.writer(|| once::of_namespace(&request.namespace))?;
+    writer.create_namespace(granted.bucket(), name, properties).wait()?;
     let namespace = request.namespace.to_value();
     Output::json(&json!({ "namespace": namespace, "properties": request.properties }))
 }
@@ -70,7 +71,9 @@ pub(crate) fn exists(call: &Call<'_>) -> Answer {
 
 pub(crate) fn drop(call: &Call<'_>) -> Answer {
     let granted = call.granted()?;
-    call.store.drop_namespace(granted.bucket(), stored(call.namespace()?)?).wait()?;
+    call.writer(once::empty)?
+        .drop_namespace(granted.bucket(), stored(call.namespace()?)?)
+        .wait()?;
     Ok(Output::Empty)
 }
 
@@ -86,9 +89,16 @@ pub(crate) fn update(call: &Call<'_>) -> Answer {
     let updated: Vec<_> = updates.keys().cloned().collect();
     let change = PropertyChange { removals: removals.clone(), updates };
     let name = stored(call.namespace()?)?;
-    let removed = call.store.set_namespace_properties(granted.bucket(), name, change).wait()?;
-    let missing: Vec<_> = removals.iter().filter(|key| !removed.contains(key)).collect();
-    Output::json(&json!({ "updated": updated, "removed": removed, "missing": missing }))
+    let answer = |removed: &[String]| {
+        let missing: Vec<_> = removals.iter().filter(|key| !removed.contains(key)).collect();
+        json!({ "updated": updated, "removed": removed, "missing": missing })
+    };
+    // The answer is kept with the change, so it is foretold. Another change may come between, which has removed the same.
+    let found = call.store.namespace(granted.bucket(), &name)?.properties;
+    let there: Vec<_> = removals.iter().filter(|key| found.contains_key(*key)).cloned().collect();
+    let writer = call.writer(|| once::of_document(&answer(&there)))?;
+    let removed = writer.set_namespace_properties(granted.bucket(), name, change).wait()?;
+    Output::json(&answer(&removed))
 }
 
 impl Call<'_> {

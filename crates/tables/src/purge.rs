@@ -8,11 +8,11 @@ use liteio_iceberg::Identifier;
 use liteio_store::tables::TableKind;
 use liteio_store::{DeleteTarget, ListEntry, ListQuery, ListStart, ObjectKey, StoreError};
 
-use super::Call;
 use super::commit::named;
 use super::error::{ApiResult, Exception};
 use super::limits::PURGE_PAGE;
 use super::warehouse::key_of;
+use super::{Call, once};
 
 impl Call<'_> {
     /// Drops a table, and deletes everything below its location.
@@ -53,7 +53,9 @@ impl Call<'_> {
         self.each_page(granted, &prefix, &|keys| {
             keys.iter().try_for_each(|key| self.allows_object(granted, Action::DeleteObject, key))
         })?;
-        self.store.drop_table_at(bucket, TableKind::Table, own.clone(), expected).wait()?;
+        self.writer(once::empty)?
+            .drop_table_at(bucket, TableKind::Table, own.clone(), expected)
+            .wait()?;
         // A table may have been created or registered there since.
         if self.store.find_table(bucket, &is_others)?.is_some() {
             return Ok(());

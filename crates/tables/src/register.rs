@@ -5,11 +5,11 @@ use liteio_iceberg::{Identifier, Register};
 use liteio_store::StoreError;
 use liteio_store::tables::{CatalogError, Expected, TableChange, TableKind};
 
-use super::Call;
 use super::commit::named;
 use super::error::ApiResult;
 use super::metadata::{Metadata, new_uuid, read, uuid_of};
 use super::warehouse::{key_of, object_of};
+use super::{Call, once};
 
 /// A table or view that was registered.
 pub(crate) struct Registered<M> {
@@ -43,10 +43,11 @@ impl Call<'_> {
             )) => Expected::Missing,
             Err(error) => return Err(error.into()),
         };
+        let writer = self.writer(|| once::of_metadata(&name, &location))?;
         let commit = |uuid| {
             let (table, expected) = (table.clone(), expected.clone());
             let change = TableChange::new(kind, table, expected, uuid, location.clone());
-            self.store.commit_tables(bucket, vec![change]).wait()
+            writer.commit_tables(bucket, vec![change]).wait()
         };
         match commit(uuid_of(metadata.uuid())) {
             // A second name for the metadata is another table for its policies.

@@ -16,7 +16,7 @@ use super::namespace::{plain, stored};
 use super::place::Place;
 use super::register::Registered;
 use super::warehouse::{key_of, trimmed};
-use super::{Answer, Call, Output};
+use super::{Answer, Call, Output, once};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
     list_of(call, TableKind::Table)
@@ -103,11 +103,32 @@ pub(crate) fn commit(call: &Call<'_>) -> Answer {
     }
     let committed = call.commit(&granted, &[(name, &commit)])?;
     let committed = committed.first().ok_or_else(Exception::no_such_route)?;
-    let location = Value::from(&*committed.location);
-    let metadata = committed.metadata.to_bytes();
+    Ok(committed_output(&committed.location, &committed.metadata))
+}
+
+/// The answer to a commit: `CommitTableResponse`.
+fn committed_output(location: &str, metadata: &TableMetadata) -> Output {
+    let tag = tag_of(location, false);
+    let (location, metadata) = (Value::from(location), metadata.to_bytes());
     let start = format!("{{\"metadata-location\":{location},\"metadata\":");
-    let tag = tag_of(&committed.location, false);
-    Ok(Output::Json([start.as_bytes(), &metadata, b"}"].concat(), Some(tag)))
+    Output::Json([start.as_bytes(), &metadata, b"}"].concat(), Some(tag))
+}
+
+/// The answer to a commit whose metadata are at a location.
+pub(crate) fn committed_at(call: &Call<'_>, granted: &Granted, location: &str) -> Answer {
+    let metadata = call.shared.files.table(call.store, granted.bucket(), location)?;
+    Ok(committed_output(location, &metadata))
+}
+
+/// The answer to the creation of a table whose metadata are at a location.
+pub(crate) fn loaded_at(
+    call: &Call<'_>,
+    granted: &Granted,
+    name: &Identifier,
+    location: &str,
+) -> Answer {
+    let metadata = call.shared.files.table(call.store, granted.bucket(), location)?;
+    call.loaded(granted, name, Some(location), &metadata, None)
 }
 
 pub(crate) fn drop(call: &Call<'_>) -> Answer {
@@ -123,7 +144,9 @@ pub(crate) fn drop(call: &Call<'_>) -> Answer {
     match is_purge {
         true => call.purge(&granted, name)?,
         false => {
-            call.store.drop_table(granted.bucket(), TableKind::Table, named(name)?).wait()?;
+            call.writer(once::empty)?
+                .drop_table(granted.bucket(), TableKind::Table, named(name)?)
+                .wait()?;
         }
     }
     Ok(Output::Empty)
@@ -148,7 +171,7 @@ pub(crate) fn rename_of(call: &Call<'_>, kind: TableKind) -> Answer {
     // A policy for the new name must allow that it appears.
     call.allows(&granted, &action, &destination)?;
     let (from, to) = (named(&source)?, named(&destination)?);
-    call.store.rename_table(granted.bucket(), kind, from, to).wait()?;
+    call.writer(once::empty)?.rename_table(granted.bucket(), kind, from, to).wait()?;
     Ok(Output::Empty)
 }
 

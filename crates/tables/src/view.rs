@@ -11,7 +11,7 @@ use super::error::{ApiResult, Exception};
 use super::metadata::{NewFile, new_uuid, read, text_of_uuid, uuid_of};
 use super::register::Registered;
 use super::table::{list_of, rename_of};
-use super::{Answer, Call, Output};
+use super::{Answer, Call, Output, once};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
     list_of(call, TableKind::View)
@@ -66,7 +66,9 @@ pub(crate) fn commit(call: &Call<'_>) -> Answer {
 
 pub(crate) fn drop(call: &Call<'_>) -> Answer {
     let granted = call.granted()?;
-    call.store.drop_table(granted.bucket(), TableKind::View, named(call.identifier()?)?).wait()?;
+    call.writer(once::empty)?
+        .drop_table(granted.bucket(), TableKind::View, named(call.identifier()?)?)
+        .wait()?;
     Ok(Output::Empty)
 }
 
@@ -80,6 +82,12 @@ fn loaded(location: &str, metadata: &ViewMetadata) -> Answer {
     let start = format!("{{\"metadata-location\":{location},\"config\":{{}},\"metadata\":");
     let text = [start.as_bytes(), &metadata.to_bytes(), b"}"].concat();
     Ok(Output::Json(text, None::<HeaderValue>))
+}
+
+/// The answer with a view whose metadata are at a location.
+pub(crate) fn loaded_at(call: &Call<'_>, granted: &Granted, location: &str) -> Answer {
+    let (metadata, _) = read(call.store, granted.bucket(), location)?;
+    loaded(location, &metadata)
 }
 
 impl Call<'_> {
@@ -102,6 +110,7 @@ impl Call<'_> {
         }
         let next = metadata.apply(&commit.updates, self.now_ms()).map_err(Exception::from)?;
         if next == metadata {
+            self.unchanged(|| once::of_metadata(name, &location))?;
             return Ok((location, metadata));
         }
         let location = self.write_view(granted, name, &next, Expected::Location(location))?;
@@ -126,7 +135,8 @@ impl Call<'_> {
         let view = named(name).map_err(Exception::from)?;
         let change = TableChange::new(TableKind::View, view, expected, uuid, location.clone());
         let change = change.with_metadata(file.metadata);
-        self.store.commit_tables(granted.bucket(), vec![change]).wait()?;
+        let writer = self.writer(|| once::of_metadata(name, &location))?;
+        writer.commit_tables(granted.bucket(), vec![change]).wait()?;
         Ok(location)
     }
 }

@@ -91,6 +91,7 @@ mod sts;
 mod table_address;
 mod table_maintenance;
 mod table_policies;
+mod table_retries;
 mod tables;
 mod tagging;
 mod test_api;

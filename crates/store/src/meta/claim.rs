@@ -34,6 +34,8 @@ pub(crate) enum Claim<'a> {
     Catalogs,
     /// That no table or view changes: files that none names are deleted.
     CatalogsAlone,
+    /// The answer to the request with a key.
+    Answer(&'a [u8; 16]),
     /// That the run of a server goes on. Shared by all of its transactions.
     Run(u32),
     /// That a run has no transaction under way: it ends.
@@ -87,6 +89,10 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.push(b'd');
                 name.extend_from_slice(&bucket.0.to_be_bytes());
                 name.extend_from_slice(&id[..]);
+            }
+            Self::Answer(key) => {
+                name.push(b'w');
+                name.extend_from_slice(&key[..]);
             }
             Self::Catalogs | Self::CatalogsAlone => name.push(b'c'),
             Self::Run(run) | Self::RunAlone(run) => {
@@ -157,6 +163,8 @@ mod tests {
             Claim::TableId(one, &[2; 16]),
             Claim::TableId(other, &[1; 16]),
             Claim::Catalogs,
+            Claim::Answer(&[1; 16]),
+            Claim::Answer(&[2; 16]),
             Claim::Queue(b"one"),
             Claim::Queue(b"other"),
         ];

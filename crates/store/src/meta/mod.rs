@@ -1,6 +1,7 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
 pub(crate) mod annotation;
+pub(crate) mod answer;
 pub(crate) mod backup_location;
 pub(crate) mod backup_place;
 pub(crate) mod body;

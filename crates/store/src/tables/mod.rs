@@ -41,6 +41,7 @@
 //! # }
 //! ```
 
+mod answers;
 mod beside;
 mod changes;
 mod commit;
@@ -52,6 +53,7 @@ mod unreferenced;
 mod walk;
 
 pub use crate::catalog_error::CatalogError;
+pub use crate::keyed_answer::KeyedAnswer;
 pub use changes::{CatalogChange, CatalogChanges};
 pub use commit::{Expected, NewMetadata, TableChange};
 pub use name::{NamespaceName, TableName};

@@ -161,7 +161,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 33] = [
+pub(crate) const SPACES: [&[u8]; 34] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -196,6 +196,7 @@ pub(crate) const SPACES: [&[u8]; 33] = [
     space::ALL_TABLE_IDS,
     space::ALL_UNREFERENCED,
     space::ALL_CATALOG_CHANGES,
+    space::ALL_ANSWERS,
 ];
 
 /// A key with its value.

@@ -11,6 +11,7 @@ use super::{Damage, Remedy, VerifyReport};
 use crate::encryption::{Identity, MissingKeys};
 use crate::error::StoreError;
 use crate::meta::annotation::{SetHead, SetId};
+use crate::meta::answer::AnswerRecord;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::Event;
 use crate::meta::object::Extensions;
@@ -242,6 +243,10 @@ impl Verifier<'_> {
         if let Some((bucket, _)) = space::split_unreferenced(place) {
             location.bucket = Some(bucket);
             let result = UnreferencedRecord::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::is_answer(place) {
+            let result = AnswerRecord::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::split_catalog_change(place).is_some() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 
 use liteio_store::tables::{
-    CatalogChanges, CatalogError, Expected, NameRange, NamespaceName, NamespaceWalk, NewMetadata,
-    PropertyChange, Table, TableChange, TableKind, TableName, TableWalk,
+    CatalogChanges, CatalogError, Expected, KeyedAnswer, NameRange, NamespaceName, NamespaceWalk,
+    NewMetadata, PropertyChange, Table, TableChange, TableKind, TableName, TableWalk,
 };
 use liteio_store::{DeleteTarget, PutOptions, Store, StoreError};
 
@@ -457,5 +457,37 @@ fn files_are_deleted_only_if_all_changes_of_tables_are_known() {
         assert!(delete("t/b", &newest).expect("deleted").existed);
         store.unwatch_catalogs().wait().expect("ended");
         assert_eq!(store.catalog_changes().expect("read"), *none);
+    });
+}
+
+/// The answer to a request goes with its change, and no other change has the key.
+#[test]
+fn a_change_with_a_key_is_made_once_and_keeps_its_answer() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        let key = [7; 16];
+        let answer = |text: &str| {
+            let (request, answer) = ("CreateNamespace".to_owned(), text.as_bytes().to_vec());
+            Arc::new(KeyedAnswer { key, request, answer })
+        };
+        let keyed = |path: &str, text: &str| {
+            let writer = store.answering(answer(text));
+            writer.create_namespace(&here, namespace(path), BTreeMap::new()).wait()
+        };
+        create(store, "n").expect("created");
+        let refused = keyed("n", "refused").expect_err("it exists");
+        assert!(matches!(refused, StoreError::Catalog(CatalogError::NamespaceExists { .. })));
+        assert_eq!(store.answer_of(key).expect("read"), None, "nothing has changed");
+        keyed("m", "first").expect("created");
+        assert_eq!(store.answer_of(key).expect("read"), Some((*answer("first")).clone()));
+        let again = keyed("o", "second").expect_err("the key was used");
+        assert!(matches!(again, StoreError::Catalog(CatalogError::Answered)), "{again}");
+        store.namespace(&here, &namespace("o")).expect_err("nothing has changed");
+        let noted = store.note_answer((*answer("third")).clone()).wait();
+        assert!(matches!(noted, Err(StoreError::Catalog(CatalogError::Answered))));
+        store.remove_answers(0).expect("nothing is old");
+        assert_eq!(store.answer_of(key).expect("read"), Some((*answer("first")).clone()));
+        store.remove_answers(u64::MAX).expect("removed");
+        assert_eq!(store.answer_of(key).expect("read"), None);
     });
 }

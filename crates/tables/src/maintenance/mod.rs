@@ -48,6 +48,7 @@ pub(crate) use self::config::{BucketMaintenance, Job, TableMaintenance};
 pub(crate) use self::runs::Runs;
 pub(crate) use self::sweep::refusal as sweep_refusal;
 use self::walk::Pass;
+use crate::limits::ANSWER_KEPT_MS;
 
 /// Interval at which the time of day is checked. It is not slept through, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
@@ -156,10 +157,14 @@ impl Worker {
             let now_ms = self.app.store.now_ms();
             let today = now_ms / day_ms;
             // A wrong clock would expire snapshots that are new.
-            if !trust.look(Instant::now(), now_ms) || done == Some(today) {
+            if !trust.look(Instant::now(), now_ms) {
                 continue;
             }
-            match self.pass().await {
+            let due = match done == Some(today) {
+                true => self.remove_answers().await,
+                false => self.pass().await,
+            };
+            match due {
                 Ok(()) => done = Some(today),
                 Err(StoreError::Closed) => return,
                 // Another server does it, until this one takes over.
@@ -172,8 +177,16 @@ impl Worker {
         }
     }
 
+    /// Removes answers to requests whose clients may not use their keys any more.
+    async fn remove_answers(&self) -> Result<(), StoreError> {
+        let Some(store) = self.app.store.for_job(StoreJob::Tables)? else { return Ok(()) };
+        let before_ms = store.now_ms().saturating_sub(ANSWER_KEPT_MS);
+        self.app.blocking(move |_: &_| store.remove_answers(before_ms)).await
+    }
+
     async fn pass(self: &Arc<Self>) -> Result<(), StoreError> {
         let _alone = self.alone.lock().await;
+        self.remove_answers().await?;
         let job = self.app.store.for_job(StoreJob::Tables)?;
         let reason = || "Another server maintains the tables.".to_owned();
         let store = job.ok_or_else(|| StoreError::Suspended { reason: reason() })?;

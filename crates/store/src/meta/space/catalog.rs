@@ -1,8 +1,8 @@
 //! Keys of the catalog of tables: namespaces, tables and views, and what belongs to tables.
 
 use super::{
-    CATALOG_CHANGE, CATALOG_WATCH, NAMESPACE, TABLE, TABLE_ID, TABLE_SETTINGS, UNREFERENCED, VIEW,
-    of_bucket, split_bucket,
+    ANSWER, CATALOG_CHANGE, CATALOG_WATCH, NAMESPACE, TABLE, TABLE_ID, TABLE_SETTINGS,
+    UNREFERENCED, VIEW, of_bucket, split_bucket,
 };
 use crate::meta::key::{append_ended, split_ended};
 use crate::name::BucketId;
@@ -17,6 +17,8 @@ pub(crate) const ALL_VIEWS: &[u8] = &[VIEW];
 pub(crate) const ALL_TABLE_SETTINGS: &[u8] = &[TABLE_SETTINGS];
 /// The prefix of all keys of ids of tables.
 pub(crate) const ALL_TABLE_IDS: &[u8] = &[TABLE_ID];
+/// The prefix of all keys of answers.
+pub(crate) const ALL_ANSWERS: &[u8] = &[ANSWER];
 /// The mark of the watch over the catalogs.
 pub(crate) const CATALOG_WATCH_KEY: &[u8] = &[CATALOG_WATCH];
 /// The prefix of all keys of changes of tables and views.
@@ -88,6 +90,16 @@ pub(crate) fn unreferenced(bucket: BucketId, key: &str) -> Vec<u8> {
 pub(crate) fn split_unreferenced(bytes: &[u8]) -> Option<(BucketId, &str)> {
     let (bucket, key) = split_bucket(UNREFERENCED, bytes)?;
     Some((bucket, std::str::from_utf8(key).ok()?))
+}
+
+/// The answer to the request with a key.
+pub(crate) fn answer(key: &[u8; 16]) -> Vec<u8> {
+    [&[ANSWER], &key[..]].concat()
+}
+
+/// `true` for a key made by [`answer`].
+pub(crate) fn is_answer(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&ANSWER)
 }
 
 /// The note of a change of the table or view with this key.

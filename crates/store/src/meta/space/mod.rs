@@ -62,6 +62,7 @@
 //! | `65` | bucket id (4), key | [`UnreferencedRecord`](super::table::UnreferencedRecord): the time for which no table has named the file |
 //! | `66` | | nothing: files that no table names are being deleted, so changes of tables and views are noted |
 //! | `67` | the key of a table or view | [`ChangeRecord`](super::table::ChangeRecord): it has changed meanwhile |
+//! | `68` | key of a request (16) | [`AnswerRecord`](super::answer::AnswerRecord): the answer that it got |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`]. Each submodule builds and parses
 //! the keys of one family. Other modules name all of them `space::…`.
@@ -153,6 +154,7 @@ const TABLE_ID: u8 = 0x64;
 const UNREFERENCED: u8 = 0x65;
 const CATALOG_WATCH: u8 = 0x66;
 const CATALOG_CHANGE: u8 = 0x67;
+const ANSWER: u8 = 0x68;
 
 fn of_bucket(tag: u8, id: BucketId, more: usize) -> Vec<u8> {
     of_number(tag, id.0, more)

@@ -1,0 +1,84 @@
+//! Answers to requests with an `Idempotency-Key`: the operation's, or the one that was given before.
+
+use http::StatusCode;
+use liteio_access::Granted;
+use liteio_iceberg::{Identifier, Namespace};
+use liteio_wire::reply::ApiError;
+use serde_json::json;
+
+use super::error::{Exception, exception};
+use super::namespace::stored;
+use super::{Answer, Call, Output, table, view};
+
+/// Runs the operation of a request, unless it was answered before.
+pub(crate) fn answer(call: &Call<'_>) -> Answer {
+    let answered = (call.route.operation.handler)(call);
+    let Some(once) = &call.once else { return answered };
+    let exception = match answered {
+        Ok(output) => return Ok(output),
+        Err(exception) => exception,
+    };
+    // Without permission there is no answer to give or to keep.
+    let Some(granted) = once.granted.take() else { return Err(exception) };
+    if exception.is_answered() {
+        // Before, or meanwhile to the same request on another connection.
+        return match call.store.answer_of(once.key)? {
+            None => Err(Exception::commit_failed("The answer has just expired. Use a new key.")),
+            Some(before) if before.request != once.request => Err(Exception::unprocessable(
+                "The Idempotency-Key was used for another request: use a new one for each.",
+            )),
+            Some(before) => call.again(&granted, &before.answer),
+        };
+    }
+    let error = ApiError::from(exception);
+    if is_final(error.status()) {
+        let message: String = error.message().chars().take(2000).collect();
+        let status = error.status().as_u16();
+        let outcome = json!({ "status": status, "type": error.code(), "message": message });
+        // Without it the next attempt may find another reason, and changes nothing twice. It is there already if the
+        // refusal came after the change, as of a purge that may not delete all files.
+        let _ = call.store.note_answer(once.answer(&outcome)?).wait();
+    }
+    Err(Exception::from(error))
+}
+
+/// `true` for refusals that do not depend on the time or the rights of the sender.
+fn is_final(status: StatusCode) -> bool {
+    status.is_client_error()
+        && !matches!(
+            status,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+        )
+}
+
+impl Call<'_> {
+    /// The answer that was given before.
+    fn again(&self, granted: &Granted, answer: &[u8]) -> Answer {
+        let unreadable = || Exception::validation("The earlier answer cannot be read.");
+        let outcome = liteio_iceberg::json::parse(answer).map_err(|_| unreadable())?;
+        if let (Some(status), Some(name)) = (outcome["status"].as_u64(), outcome["type"].as_str()) {
+            let status = u16::try_from(status).ok().and_then(|it| StatusCode::from_u16(it).ok());
+            let message = outcome["message"].as_str().unwrap_or_default();
+            return Err(exception(name.to_owned(), status.ok_or_else(unreadable)?, message));
+        }
+        if let Some(document) = outcome.get("document") {
+            return Output::json(document);
+        }
+        let Some(namespace) = outcome.get("namespace") else { return Ok(Output::Empty) };
+        let namespace = Namespace::from_value(namespace).map_err(|_| unreadable())?;
+        let (Some(name), Some(location)) = (outcome["name"].as_str(), outcome["location"].as_str())
+        else {
+            let found = self.store.namespace(granted.bucket(), &stored(&namespace)?)?;
+            let namespace = namespace.to_value();
+            return Output::json(
+                &json!({ "namespace": namespace, "properties": found.properties }),
+            );
+        };
+        let name = Identifier::new(namespace, name).map_err(|_| unreadable())?;
+        match self.route.operation.name {
+            "CommitTable" => table::committed_at(self, granted, location),
+            "CreateTable" | "RegisterTable" => table::loaded_at(self, granted, &name, location),
+            _ => view::loaded_at(self, granted, location),
+        }
+    }
+}
