@@ -25,7 +25,7 @@ use super::head::{SecurityHeaders, X_AMZ_DATE};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
 use super::query::{Query, decoded};
-use super::sigv4::ADMIN_PATHS;
+use super::sigv4::is_admin_path;
 use liteio_identity::{AccessKey, SecretKey};
 use liteio_wire::reply::ApiError;
 
@@ -376,7 +376,7 @@ impl Authenticator {
             return Ok(None);
         }
         let path = parts.uri.path();
-        if path.starts_with(ADMIN_PATHS) || path.starts_with("/_") {
+        if is_admin_path(path) || path.starts_with("/_") {
             return Err(error::signature_version_2());
         }
         match fields.trim().rsplit_once(':') {

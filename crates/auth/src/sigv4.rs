@@ -24,8 +24,8 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
 const SCOPE_END: &str = "aws4_request";
 
-/// Path prefix of requests whose region may be empty.
-pub(super) const ADMIN_PATHS: &str = "/minio/admin/";
+/// Path prefixes of requests whose region may be empty.
+const ADMIN_PATHS: [&str; 2] = ["/minio/admin/", "/minio/kms/"];
 
 /// Path prefix of the Iceberg REST catalog.
 const CATALOG_PATHS: &str = "/_iceberg/";
@@ -293,7 +293,7 @@ impl Authenticator {
         let scope = Scope::parse(fields.credential, Place::Header, &self.rules, &date);
         let scope = scope.or_else(|refusal| {
             // MinIO's client leaves the region of its admin requests empty.
-            let is_admin = parts.uri.path().starts_with(ADMIN_PATHS);
+            let is_admin = is_admin_path(parts.uri.path());
             if !is_admin || !fields.credential.ends_with("//s3/aws4_request") {
                 return Err(refusal);
             }
@@ -393,6 +393,11 @@ impl<'a> AuthorizationFields<'a> {
             signature: signature.ok_or_else(|| missing("Signature"))?,
         })
     }
+}
+
+/// `true` for a path of MinIO's APIs for administration and keys.
+pub(super) fn is_admin_path(path: &str) -> bool {
+    ADMIN_PATHS.iter().any(|prefix| path.starts_with(prefix))
 }
 
 /// Requires that host and every `x-amz-*` header are signed: anyone who holds the signature could

@@ -56,8 +56,10 @@ pub(super) async fn get_bucket_replication(_app: &App, request: PlainRequest) ->
 pub(super) async fn delete_bucket_replication(app: &App, request: PlainRequest) -> PlainResponse {
     let deleted = app.store.set_replication(request.granted.bucket(), None, Vec::new()).await;
     deleted.map_err(error::from_store)?;
-    // MinIO's clients take any other status for a failure.
-    if app.acts_as_minio { plain::done() } else { plain::no_content() }
+    match plain::wants_status_200(app, &request.headers) {
+        true => plain::done(),
+        false => plain::no_content(),
+    }
 }
 
 /// A configuration as it was sent.

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use http::HeaderMap;
 use liteio_store::DocumentKind;
 use s3s::dto::*;
 use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::no_content;
+use super::plain::wants_status_200;
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, error};
 use liteio_access::Granted;
@@ -81,17 +83,17 @@ pub(super) async fn put_bucket_tagging(
     if tags.is_empty() {
         // As on AWS, there are no tags then, and not an empty set of them.
         drop_kept(app, &granted, DocumentKind::Tagging).await?;
-        return Ok(tagged(app));
+        return Ok(tagged(app, &request.headers));
     }
     let document = tagging_document(tags, Tagged::Bucket)?;
     let kept = app.store.put_document(granted.bucket(), DocumentKind::Tagging, document).await;
     kept.map_err(error::from_store)?;
-    Ok(tagged(app))
+    Ok(tagged(app, &request.headers))
 }
 
 /// 204, as on AWS. MinIO has 200, the only status that minio-js takes for success.
-fn tagged(app: &App) -> S3Response<PutBucketTaggingOutput> {
-    match app.acts_as_minio {
+fn tagged(app: &App, headers: &HeaderMap) -> S3Response<PutBucketTaggingOutput> {
+    match wants_status_200(app, headers) {
         true => S3Response::new(PutBucketTaggingOutput::default()),
         false => no_content(PutBucketTaggingOutput::default()),
     }

@@ -1,15 +1,16 @@
-//! MinIO's admin API (`/minio/admin/v3/…`), as far as `mc admin` needs it to manage users and
-//! inspect the server.
+//! MinIO's admin API (`/minio/admin/v3/…`) and KMS API (`/minio/kms/v1/…`), as far as `mc admin` needs them to
+//! manage users and inspect the server.
 //!
 //! Requests are signed like S3 requests. In addition, bodies and responses with secrets are
 //! [encrypted](liteio_client::sealed) with the sender's secret key. [`routes`] lists the implemented operations;
-//! every other path below the prefix is answered with `NotImplemented`. Users are IAM users
+//! every other path below the prefixes is answered with `NotImplemented`. Users are IAM users
 //! ([`Manager`]).
 
 mod call;
 mod config;
 mod groups;
 mod info;
+mod kms;
 mod policies;
 mod quotas;
 mod remotes;
@@ -30,8 +31,10 @@ use liteio_access::state::App;
 use liteio_iam::minio::{Manager, not_implemented};
 use liteio_observe::trace::Audience;
 
-/// Path prefix of the API. It takes precedence over a bucket named `minio`.
-pub(crate) const PREFIX: &str = "/minio/admin/";
+/// `true` for a path of the APIs. They take precedence over a bucket named `minio`.
+pub(crate) fn is_claimed(path: &str) -> bool {
+    path.starts_with("/minio/admin/") || path.starts_with("/minio/kms/")
+}
 
 /// The state of the routes.
 pub struct Admin {
@@ -90,7 +93,20 @@ pub fn routes() -> Router<Arc<Admin>> {
         .route(&format!("{builtin}/attach"), post(policies::attach))
         .route(&format!("{builtin}/detach"), post(policies::detach))
         .route("/idp/builtin/policy-entities", get(policies::entities));
-    Router::new().nest("/minio/admin/v3", routes).route("/minio/admin/{*path}", any(missing))
+    Router::new()
+        .nest("/minio/admin/v3", routes.nest("/kms", of_keys()))
+        .nest("/minio/kms/v1", of_keys())
+        .route("/minio/admin/{*path}", any(missing))
+        .route("/minio/kms/{*path}", any(missing))
+}
+
+/// The routes of keys. Clients before 2022 call them below the admin API.
+fn of_keys() -> Router<Arc<Admin>> {
+    Router::new()
+        .route("/status", get(kms::service).post(kms::service))
+        .route("/key/list", get(kms::list))
+        .route("/key/status", get(kms::status))
+        .route("/key/create", post(kms::create))
 }
 
 /// Only signed requests learn which operations exist.

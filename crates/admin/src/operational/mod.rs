@@ -101,7 +101,7 @@ impl Operational {
             }
             .map(|way| Claim { way, is_borrowed: false });
         }
-        let is_of_minio = || path.starts_with(admin::PREFIX) || metrics::is_minio(path);
+        let is_of_minio = || admin::is_claimed(path) || metrics::is_minio(path);
         if path.starts_with("/minio/") && is_of_minio() && target.host_bucket().is_none() {
             return Some(Claim { way: Way::Operator, is_borrowed: true });
         }
@@ -115,7 +115,7 @@ impl Operational {
 
     /// The error of an operational request in the format of its clients.
     pub fn refusal(path: &str, error: ApiError) -> ApiError {
-        match path.starts_with(admin::PREFIX) {
+        match admin::is_claimed(path) {
             true => error.in_dialect(Dialect::Admin),
             false => error,
         }

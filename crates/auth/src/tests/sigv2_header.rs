@@ -285,7 +285,7 @@ fn malformed_headers_and_other_keys_are_refused() {
     let query = format!("{uri}?AWSAccessKeyId=a&Signature=b&Expires=1");
     assert_refused(send(right.clone(), &query), "InvalidArgument", "Only one auth mechanism");
     // The queries of operators' routes would not be signed.
-    for path in ["/minio/admin/v3/info", "/_liteio/trace"] {
+    for path in ["/minio/admin/v3/info", "/minio/kms/v1/status", "/_liteio/trace"] {
         assert_refused(send(right.clone(), path), "InvalidRequest", "Please use AWS4-HMAC-SHA256");
     }
 }

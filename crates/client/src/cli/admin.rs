@@ -30,6 +30,9 @@ pub(crate) enum AdminVerb {
     /// Show settings of the server.
     #[command(subcommand)]
     Config(ServerConfigVerb),
+    /// Show the keys of SSE-KMS.
+    #[command(subcommand)]
+    Kms(KmsVerb),
     #[command(external_subcommand)]
     Other(Vec<String>),
 }
@@ -264,8 +267,36 @@ pub(crate) enum PrometheusVerb {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServerConfigVerb {
-    /// Show a setting.
-    Get { target: String, key: Option<String> },
+    /// Show the settings of a subsystem.
+    Get {
+        target: String,
+        /// A subsystem, such as region [default: list the subsystems].
+        key: Option<String>,
+    },
     #[command(external_subcommand)]
     Other(Vec<String>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KmsVerb {
+    /// Show the keys of SSE-KMS.
+    #[command(subcommand)]
+    Key(KmsKeyVerb),
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KmsKeyVerb {
+    /// Create a key; a LiteIO tells how, because it reads its keys from a file.
+    Create { target: String, name: String },
+    /// List the names of the keys.
+    #[command(visible_alias = "ls")]
+    List { target: String },
+    /// Show whether a key encrypts and decrypts.
+    Status {
+        target: String,
+        /// The key [default: the default key of the server].
+        name: Option<String>,
+    },
 }

@@ -10,8 +10,8 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub(crate) use self::admin::{
-    AdminVerb, AttachArgs, GroupVerb, KeyArgs, KeyVerb, PolicyVerb, PrometheusVerb,
-    ServerConfigVerb, TraceArgs, UserVerb,
+    AdminVerb, AttachArgs, GroupVerb, KeyArgs, KeyVerb, KmsKeyVerb, KmsVerb, PolicyVerb,
+    PrometheusVerb, ServerConfigVerb, TraceArgs, UserVerb,
 };
 pub(crate) use self::settings::{
     CorsVerb, EncryptVerb, EventArgs, EventHoldVerb, EventVerb, IlmVerb, LegalHoldVerb, QuotaVerb,

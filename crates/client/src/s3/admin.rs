@@ -1,5 +1,5 @@
 //! MinIO's admin API: requests to `/minio/admin/v3/`, whose documents are JSON, and whose secrets are
-//! encrypted with the secret key of the user.
+//! encrypted with the secret key of the user. The KMS API, below `/minio/kms/v1/`, is called alike.
 
 use bytes::Bytes;
 use http::Method;
@@ -15,6 +15,8 @@ use crate::sealed;
 #[derive(Clone, Debug)]
 pub(crate) struct AdminCall {
     method: Method,
+    /// Path prefix of the API.
+    api: &'static str,
     path: &'static str,
     query: Vec<(String, String)>,
     body: Vec<u8>,
@@ -24,7 +26,13 @@ pub(crate) struct AdminCall {
 
 impl AdminCall {
     pub(crate) fn new(method: Method, path: &'static str) -> AdminCall {
-        AdminCall { method, path, query: Vec::new(), body: Vec::new(), is_sealed: false }
+        let api = "minio/admin/v3";
+        AdminCall { method, api, path, query: Vec::new(), body: Vec::new(), is_sealed: false }
+    }
+
+    /// A request of the KMS API.
+    pub(crate) fn of_keys(method: Method, path: &'static str) -> AdminCall {
+        AdminCall { api: "minio/kms/v1", ..AdminCall::new(method, path) }
     }
 
     pub(crate) fn query(mut self, name: &str, value: impl Into<String>) -> AdminCall {
@@ -52,12 +60,12 @@ impl AdminCall {
 impl S3 {
     /// Sends a request, and returns its answer as it is.
     pub(crate) async fn admin_response(&self, call: AdminCall) -> Result<Response, Error> {
-        let AdminCall { method, path, query, mut body, is_sealed } = call;
+        let AdminCall { method, api, path, query, mut body, is_sealed } = call;
         if is_sealed {
             body = sealed::seal(self.secret()?, &body)
                 .map_err(|reason| Error::refused(format!("no random bytes: {reason}")))?;
         }
-        let key = format!("minio/admin/v3/{path}");
+        let key = format!("{api}/{path}");
         let mut request = Request::new(method, "", &key);
         if !body.is_empty() {
             // A MinIO refuses a POST without it.

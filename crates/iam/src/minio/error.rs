@@ -130,6 +130,20 @@ pub fn tier_invalid(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminTierInvalidConfig", message)
 }
 
+/// MinIO's error for requests about keys to a server that has none (501).
+pub fn kms_not_configured() -> ApiError {
+    not_implemented(
+        "The server has no keys: start it with --master-key-file FILE for SSE-S3, or --kms-key-file FILE for \
+         SSE-KMS. `liteio key new` makes these files.",
+    )
+}
+
+/// MinIO's error for a key of a name that is taken (409).
+pub fn kms_key_exists(name: &str) -> ApiError {
+    let message = format!("The key {} exists already.", shown(name));
+    error("kms:KeyAlreadyExists", StatusCode::CONFLICT, message)
+}
+
 /// A client-supplied name, truncated for messages.
 fn shown(name: &str) -> String {
     name.chars().take(128).collect()

@@ -268,6 +268,10 @@ fn replication_rules_are_added_changed_and_removed() {
     assert_eq!((&rule["Priority"], &rule["Status"]), (&json!(7), &json!("Disabled")));
     assert_eq!(rule["DeleteReplication"]["Status"], "Disabled");
     assert_eq!(shell.ok(&["replicate", "ls", "a/photos", "--status", "enabled"]), "");
+    // The last rule takes the document with it, as in `mc`.
+    shell.ok(&["replicate", "rm", "a/photos", "--id", id]);
+    assert!(shell.fails(&list).contains("not set"));
+    shell.ok(&["replicate", "add", "a/photos", "--remote-bucket", &to]);
     shell.ok(&["replicate", "rm", "a/photos", "--all", "--force"]);
     assert!(shell.fails(&list).contains("not set"));
     for (wrong, word) in [

@@ -5,6 +5,7 @@ mod access_logs;
 mod acl;
 mod acl_access;
 mod admin;
+mod admin_kms;
 mod append;
 mod applets;
 mod audit;

@@ -3,6 +3,7 @@
 mod groups;
 mod info;
 mod keys;
+mod kms;
 mod policies;
 mod prometheus;
 mod trace;
@@ -29,8 +30,11 @@ pub(super) async fn run(session: &Arc<Session>, verb: AdminVerb) -> Result<(), E
         AdminVerb::Info { target } => info::run(session, &target).await,
         AdminVerb::Trace(arguments) => trace::run(session, &arguments).await,
         AdminVerb::Prometheus(verb) => prometheus::run(session, verb),
-        AdminVerb::Config(ServerConfigVerb::Get { target, key }) => {
-            let key = key.unwrap_or_default();
+        AdminVerb::Kms(verb) => kms::run(session, verb).await,
+        AdminVerb::Config(ServerConfigVerb::Get { target, key: None }) => {
+            subsystems(session, &target).await
+        }
+        AdminVerb::Config(ServerConfigVerb::Get { target, key: Some(key) }) => {
             let call = get("get-config-kv").query("key", &key);
             let found = service(session, &target)?.admin_plain(call).await?;
             let text = String::from_utf8_lossy(&found).trim_end().to_owned();
@@ -43,6 +47,17 @@ pub(super) async fn run(session: &Arc<Session>, verb: AdminVerb) -> Result<(), E
             Err(elsewhere(&format!("admin {name}"), "use MinIO's `mc` for a MinIO"))
         }
     }
+}
+
+/// Lists the subsystems whose settings a server shows.
+async fn subsystems(session: &Session, target: &str) -> Result<(), Error> {
+    let help = service(session, target)?.admin_json(get("help-config-kv")).await?;
+    for subsystem in help["keysHelp"].as_array().into_iter().flatten() {
+        let text = |name: &str| subsystem[name].as_str().unwrap_or_default();
+        let line = format!("{:<20}  {}", text("key"), text("description"));
+        tell(session, line, subsystem.clone())?;
+    }
+    Ok(())
 }
 
 fn unknown(verb: &str, arguments: &[String]) -> Error {
