@@ -152,3 +152,67 @@ def test_deep_json_is_indented_no_further_than_it_can_be_read(page, server, s3, 
     body = "[" * 200_000 + "]" * 200_000
     show(page, server, s3, bucket, "deep.json", body, "[\n  [\n    [")
     assert page.run("document.querySelector('pre').innerText.length") < 100 * len(body)
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">'
+SIZE = "40 \u00d7 30"
+OFTEN = "No preview: the picture repeats its parts too often."
+DECLARES = "No preview: the picture declares entities or attributes of its own."
+EMBEDS = "No preview: the picture contains another document or style sheet."
+TYPE = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd"'
+
+
+def levels(count, level, content='<rect width="9" height="9"/>'):
+    """A picture whose levels each draw the one below ten times."""
+    return SVG + level(0, content) + "".join(level(at, None) for at in range(1, count)) + "</svg>"
+
+
+def uses(count, reference='href="#a{}"'):
+    return levels(count, lambda at, content: f'<g id="a{at}">{content or f"<use {reference.format(at - 1)}/>" * 10}</g>')
+
+
+def patterns(count, style="", paint='fill="url(#a{})"'):
+    rectangle = '<rect {} width="9" height="9"/>'
+    made = levels(count, lambda at, _: f'<pattern id="a{at}" width="1" height="1">{rectangle.format(paint.format(at - 1)) * 10}</pattern>')
+    return made.replace(SVG, SVG + style).replace("</svg>", rectangle.format(paint.format(count - 1)) + "</svg>")
+
+
+RULES = "<style>" + "".join(f"g > .b{at}:not(.c) {{ fill: url(#a{at}) }} " for at in range(-1, 9)) + "</style>"
+INHERITED = SVG + '<pattern id="a0"><rect width="9" height="9"/></pattern>' + "".join(
+    f'<g fill="url(#a{at - 1})"><pattern id="a{at}">{"<rect/>" * 10}</pattern></g>' for at in range(1, 9)) + '<rect fill="url(#a8)"/></svg>'
+FILTERS = levels(9, lambda at, _: f'<filter id="f{at}">{f"""<feImage href="#a{at - 1}"/>""" * 10}</filter><rect id="a{at}" filter="url(#f{at})"/>')
+TEXTS = SVG + f'<text id="a">{"word " * 20_000}</text>' + '<use href="#a"/>' * 1000 + "</svg>"
+ANIMATED = levels(9, lambda at, content: f'<g id="a{at}">{content or f"""<use><set attributeName="href" to="#a{at - 1}"/></use>""" * 10}</g>')
+LAUGHS = f'{TYPE} [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>{SVG}<text>&b;</text></svg>'
+MANY = {
+    "uses": (uses(8), OFTEN), "uses in UTF-16": (uses(8).encode("utf-16"), OFTEN), "encoded names": (uses(8, 'xlink:href="&#35;%61{}"'), OFTEN),
+    "names of entities": (f'{TYPE} [<!ENTITY x "a">]>' + uses(8, 'href="#&x;{}"'), OFTEN),
+    "patterns": (patterns(9), OFTEN), "patterns by rules": (patterns(9, RULES, 'class="b{}"'), OFTEN), "inherited patterns": (INHERITED, OFTEN),
+    "filters": (FILTERS, OFTEN), "texts": (TEXTS, OFTEN), "animations": (ANIMATED, OFTEN),
+    "entities": (LAUGHS, DECLARES), "a picture in it": (f'{SVG}<image href="data:image/svg+xml,x"/></svg>', EMBEDS),
+    "a circle": (f'{SVG}<g id="a"><use href="#a"/></g></svg>', "No preview: the picture refers to itself."),
+    "a million elements": (f"{SVG}{'<a/>' * 1_000_000}</svg>", "No preview: the picture has too many elements."),
+    "deep": (f"{SVG}{'<g>' * 100_000}{'</g>' * 100_000}</svg>", "No preview: the parts of the picture are nested too deeply."),
+}
+FEW = {
+    "uses": uses(3), "patterns by rules": patterns(3, RULES, 'class="b{}"'), "another encoding": '<?xml version="1.0" encoding="iso-8859-1"?>' + uses(2).replace("</svg>", "<text>\u00e9</text></svg>"),
+    "a document type": f"{TYPE}>{uses(2)}",
+    "an editor's namespaces": f'{TYPE} [\n<!ENTITY ns_svg "http://www.w3.org/2000/svg">]>' + uses(2).replace('xmlns="http://www.w3.org/2000/svg"', 'xmlns="&ns_svg;"'),
+    "a gradient for all": f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" fill="url(#b)"><style>.c {{ fill: #fff }}</style><linearGradient id="b"/><rect width="9" height="9"/></svg>',
+    "a clipped group": f'{SVG}<g clip-path="url(#b)"><clipPath id="b"><rect width="9" height="9"/></clipPath><rect width="9" height="9"/></g></svg>',
+    "pixels": f'{SVG}<image style="mask: none" href="data:image/png;base64,iVBORw0KGgo=" width="9" height="9"/></svg>',
+}
+
+
+@pytest.mark.parametrize("case", MANY)
+def test_pictures_that_draw_too_much_are_not_drawn_and_say_why(page, server, s3, bucket, case):
+    body, reason = MANY[case]
+    show(page, server, s3, bucket, f"{uuid.uuid4().hex}.svg", body, reason)
+    assert page.run("document.querySelectorAll('dialog[open] img').length") == 0
+    page.sees("Show as text")
+    page.sees("Download")
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_pictures_that_draw_what_they_contain_are_drawn(page, server, s3, bucket, case):
+    show(page, server, s3, bucket, f"{uuid.uuid4().hex}.svg", FEW[case].encode("latin-1" if "iso-8859-1" in FEW[case] else "utf-8"), SIZE)

@@ -6,6 +6,7 @@ import { blocks } from '../lib/markdown.js';
 import { inlineUrl, readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
 import { reindent } from '../lib/json.js';
+import { pictureOf, reasonAgainst, textOf } from '../lib/svg.js';
 import { parquetSchema } from '../lib/parquet.js';
 import { parquetRows } from '../lib/parquet_rows.js';
 import { Failure, Spinner } from '../ui/kit.js';
@@ -121,7 +122,12 @@ export function Preview({ bucket, objectKey, version, head }) {
       const schema = await parquetSchema(head.size, part);
       return { schema, rows: await parquetRows(schema, head.size, part, PARQUET_ROWS_MAX, COLUMNS_MAX) };
     }
-    if (shown === 'image' || shown === 'svg') return { data: await read({}) };
+    if (shown === 'image') return { data: await read({}) };
+    if (shown === 'svg') {
+      // The picture is made of the text that was looked at, so that no encoding shows the browser another one.
+      const text = textOf(await read({}));
+      return { data: pictureOf(text), reason: reasonAgainst(text) };
+    }
     if (shown === 'media' || shown === 'pdf') return { url: inlineUrl(bucket, objectKey, version, detail ?? 'application/pdf') };
     if (shown === 'gzip') return gunzip(await read({ from: 0, to: TEXT_BYTES_MAX - 1 }), TEXT_BYTES_MAX);
     if (shown === 'unknown' || shown === 'large') return {};
@@ -139,6 +145,7 @@ export function Preview({ bucket, objectKey, version, head }) {
   if (data.schema) return html`<${ParquetRows} rows=${data.rows} schema=${data.schema} /><${Parquet} schema=${data.schema} />`;
   if (!data.data) return html`<${Spinner} />`;
   if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
+  if (shown === 'svg' && data.reason) return html`<div class="note warn">No preview: ${data.reason[0].toLowerCase()}${data.reason.slice(1)}. Download it to open it elsewhere.</div>${textual}`;
   if (shown === 'svg') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} onFail=${() => setAsText(true)} />${textual}`;
   if (!isText(data.data)) return html`<div class="note">The contents are not text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
   const inner = shown === 'gzip' ? detail : shown;

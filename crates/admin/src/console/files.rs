@@ -36,7 +36,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "lib/json.js" "lib/lock.js" "lib/markdown.js" "lib/metadata.js" "lib/overview.js" "lib/own_keys.js" "lib/parquet.js" "lib/parquet_rows.js" "lib/parquet_values.js"
     "lib/prometheus.js" "lib/rates.js" "lib/readings.js" "lib/replication.js" "lib/s3.js"
     "lib/server.js" "lib/session.js" "lib/settings.js" "lib/shape.js" "lib/share.js" "lib/sign.js"
-    "lib/snippets.js" "lib/thrift.js" "lib/trace.js" "lib/transfer.js" "lib/upload.js" "lib/vectors.js"
+    "lib/snippets.js" "lib/svg.js" "lib/thrift.js" "lib/trace.js" "lib/transfer.js" "lib/upload.js" "lib/vectors.js"
     "lib/xml.js" "lib/zip.js" "lib/zstd.js" "pages/buckets.js" "pages/home/index.js" "pages/metrics/index.js"
     "pages/metrics/tables.js" "pages/object.js" "pages/object_lock.js" "pages/objects/dialogs.js"
     "pages/objects/index.js" "pages/objects/listing.js" "pages/objects/open_uploads.js"
@@ -55,7 +55,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "ui/icons.js" "ui/kit.js" "ui/plot.js" "ui/scroll.js" "ui/theme.js" "vendor/LICENSE-htm"
     "vendor/LICENSE-preact" "vendor/preact.js"
 );
-const FILES_COUNT: usize = 103;
+const FILES_COUNT: usize = 104;
 
 impl File {
     /// The file at a path below the console's; the start page for an empty path.
