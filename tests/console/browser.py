@@ -59,6 +59,14 @@ class Browser:
         target = json.load(urllib.request.urlopen(request))
         return Page(target["webSocketDebuggerUrl"], url, f"http://127.0.0.1:{self.port}/json/close/{target['id']}")
 
+    def opened(self, is_wanted):
+        """A tab that a page has opened, by its address."""
+        def find():
+            targets = json.load(urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/list"))
+            return next((it for it in targets if it["type"] == "page" and is_wanted(it["url"])), None)
+        target = until(find, "a tab was opened")
+        return Page(target["webSocketDebuggerUrl"], "about:blank", f"http://127.0.0.1:{self.port}/json/close/{target['id']}")
+
     def close(self):
         os.killpg(self.process.pid, signal.SIGTERM)
         try:

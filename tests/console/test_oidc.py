@@ -9,6 +9,7 @@ from test_sessions import ask
 
 PEOPLE = {
     "reader": {"sub": "reader", "email": "reader@example.com", "groups": ["unknown", "readers"]},
+    "second": {"sub": "second", "email": "second@example.com", "groups": ["readers"]},
     "stranger": {"sub": "stranger", "email": "stranger@example.com", "groups": ["staff"]},
     "idle": {"sub": "idle", "email": "idle@example.com", "groups": ["idle"]},
 }
@@ -51,6 +52,10 @@ def page(browser, server):
 
 def sign_in(page, issuer, name):
     page.click(f"Sign in with {issuer.name.removesuffix('/realm')}")
+    choose(page, name)
+
+
+def choose(page, name):
     page.until("document.title === 'Issuer'")
     page.run(f"[...document.querySelectorAll('a')].find((it) => it.innerText === '{name}').click()")
 
@@ -80,11 +85,71 @@ def test_a_person_signs_in_by_the_issuer_returns_to_the_page_and_again_after_the
     issuer.clock += 2 * 3600
     page.run("location.hash = '#/buckets/photos?key=a.txt'")
     page.sees("The session has ended. Sign in again to continue.")
-    page.sees("This leaves the page")
-    sign_in(page, issuer, "reader")
+    page.sees("Uploads and input stay on this page.")
+    # A browser that opens no tab leaves the page, and comes back to it.
+    page.run("window.open = () => null; 0")
+    page.click("Sign in with")
+    page.sees("The browser has blocked the tab of the issuer.")
+    page.click("Sign in on this page")
+    choose(page, "reader")
     page.sees("ETag")
     assert page.run("location.hash") == "#/buckets/photos?key=a.txt"
     assert page.complaints() == []
+
+
+def end_session(server, issuer):
+    """The role ends its sessions after an hour."""
+    ask(server, "PUT", "/clock", {"advance_ms": 2 * 3600 * 1000})
+    issuer.clock += 2 * 3600
+
+
+def open_draft(page, issuer):
+    page.run("location.hash = '#/buckets/photos/settings/tags'")
+    sign_in(page, issuer, "reader")
+    page.click("Add a tag")
+    page.fill("Name 1", "typed before the end")
+
+
+def test_a_session_is_renewed_in_a_tab_and_input_and_running_work_stay(browser, page, server, issuer):
+    open_draft(page, issuer)
+    end_session(server, issuer)
+    page.run("window.stays = 'here'")
+    page.click("Save")
+    page.sees("The session has ended.")
+    # A tab that is closed without an answer changes nothing; the next one counts.
+    for name in (None, "reader"):
+        page.click("Sign in with")
+        tab = browser.opened(lambda url: url.startswith(issuer.url))
+        if name:
+            choose(tab, name)
+        else:
+            tab.close()
+    page.until("!document.querySelector('dialog[open]')")
+    # The same page, with the input; saving is decided anew: this role may only read.
+    assert page.run("window.stays") == "here"
+    assert page.run("[...document.querySelectorAll('input')].some((it) => it.value === 'typed before the end')")
+    page.click("Save")
+    page.sees("AccessDenied")
+    assert page.run("sessionStorage.length") == 0
+    assert page.complaints() == []
+
+
+def test_a_tab_that_signs_in_another_person_or_nobody_shows_them_nothing_of_the_input(browser, page, server, issuer):
+    open_draft(page, issuer)
+    end_session(server, issuer)
+    page.click("Save")
+    page.sees("The session has ended.")
+    page.click("Sign in with")
+    choose(browser.opened(lambda url: url.startswith(issuer.url)), "nobody")
+    page.sees("did not let you in (access_denied)")
+    # An answer to no sign-in of this page, such as a link that somebody has sent, changes nothing.
+    other = browser.page(f"{server}/_liteio/console/?code=stolen&state=planted")
+    other.sees("This sign-in did not begin in this tab.")
+    other.close()
+    page.click("Sign in with")
+    choose(browser.opened(lambda url: url.startswith(issuer.url)), "second")
+    page.until("!document.querySelector('dialog[open]') && document.querySelector('.who .name')?.innerText === 'second@example.com'")
+    assert "typed before the end" not in page.run("document.body.innerText + [...document.querySelectorAll('input')].map((it) => it.value)")
 
 
 def test_a_person_without_rights_is_told_why_on_the_page(page, server, issuer):

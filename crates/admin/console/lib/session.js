@@ -10,6 +10,9 @@ const NAME = 'liteio-session';
 const PATH = '/_liteio/console/session';
 const FLOW = 'liteio-flow';
 const OIDC = '/_liteio/console/oidc';
+/** Tabs pass answers of the issuer to the page that began the sign-in. Only pages of this origin hear them. */
+const RETURNS = 'liteio-returns';
+const ACCEPTED_MS_MAX = 2000;
 
 let session = null;
 let server = { region: 'us-east-1', address: '', version: '', open: false, issuer: null };
@@ -86,20 +89,72 @@ export async function start() {
   await ask();
   if (saved && Date.parse(saved.expires) > now()) session = saved;
   if (!answer) return '';
-  const { flow, code, state, iss, error } = answer;
-  if (!flow) return 'This sign-in did not begin in this tab. Sign in again.';
-  if (!code) return `${server.issuer} did not let you in${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}.`;
+  if (!answer.flow) {
+    if (!await isAccepted(answer)) return 'This sign-in did not begin in this tab. Sign in again.';
+    close();
+    return 'The page that you signed in for has the answer. Close this tab.';
+  }
   try {
-    session = await post(`${OIDC}/finish`, JSON.stringify({ flow, code, state, iss }));
+    session = await finish(answer);
     return '';
   } catch (failure) {
     return failure.message;
   }
 }
 
+/** The session that an answer of the issuer begins. */
+async function finish({ flow, code, state, iss, error }) {
+  if (!code) throw new Error(`${server.issuer} did not let you in${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}.`);
+  return post(`${OIDC}/finish`, JSON.stringify({ flow, code, state, iss }));
+}
+
+/** Offers an answer to the other pages; true if it belongs to the sign-in of one. */
+function isAccepted(answer) {
+  const channel = new BroadcastChannel(RETURNS);
+  return new Promise((done) => {
+    channel.onmessage = ({ data }) => { if (data.accepted && data.accepted === answer.state) done(true); };
+    channel.postMessage({ answer });
+    setTimeout(() => done(false), ACCEPTED_MS_MAX);
+  }).finally(() => channel.close());
+}
+
+/** Begins a sign-in; its address has the state that the answer must have. */
+async function begin() {
+  const { url, flow } = await post(`${OIDC}/begin`, '');
+  return { url, flow, state: new URL(url).searchParams.get('state') };
+}
+
+let waiting;
+
+/**
+ * Signs in by the issuer in a tab of its own, so that this page keeps uploads and input. The flow stays here, and so do the keys:
+ * the tab only passes the answer. A second call replaces the first.
+ */
+export async function renewInTab() {
+  waiting?.close();
+  // A browser opens it during the click only.
+  const tab = open('about:blank', '_blank');
+  if (!tab) throw new Error('The browser has blocked the tab of the issuer. Allow it, or sign in on this page.');
+  const channel = waiting = new BroadcastChannel(RETURNS);
+  try {
+    const { url, flow, state } = await begin();
+    tab.location.replace(url);
+    const answer = await new Promise((done) => {
+      channel.onmessage = ({ data }) => { if (data.answer?.state === state) done(data.answer); };
+    });
+    channel.postMessage({ accepted: state });
+    set(await finish({ ...answer, flow }));
+  } catch (error) {
+    tab.close();
+    throw error;
+  } finally {
+    channel.close();
+  }
+}
+
 /** Leaves for the issuer, which returns to the same page. The flow stays in this tab: an answer to another one is refused. */
 export async function leaveForIssuer() {
-  const { url, flow } = await post(`${OIDC}/begin`, '');
+  const { url, flow } = await begin();
   sessionStorage.setItem(FLOW, JSON.stringify({ flow, hash: location.hash }));
   location.assign(url);
 }
@@ -132,6 +187,7 @@ async function post(path, body, headers = {}) {
 
 /** Forgets the keys and the pages. */
 export function signOut() {
+  waiting?.close();
   lastId = '';
   set(null, '');
 }

@@ -1,7 +1,7 @@
 // Signing in: long-term keys for temporary ones.
 
 import { html, useState } from '../vendor/preact.js';
-import { about, formerId, leaveForIssuer, signIn, signOut } from '../lib/session.js';
+import { about, formerId, leaveForIssuer, renewInTab, signIn, signOut } from '../lib/session.js';
 import { Button, Dialog, Failure, TextField } from '../ui/kit.js';
 import { useAction } from '../ui/hooks.js';
 import { nextTheme, theme, useTheme } from '../ui/theme.js';
@@ -22,12 +22,16 @@ function useKeys() {
 
 const words = (isBusy) => (isBusy ? 'Signing in…' : about().open ? 'Open the console' : 'Sign in');
 
-/** The button for the issuer, if one is configured. */
-function Issuer({ note }) {
-  const [leave, isBusy, error] = useAction(leaveForIssuer);
+/** The button for the issuer, if one is configured. `isRenewal` keeps the page and opens a tab. */
+function Issuer({ isRenewal }) {
+  const [leave, isLeaving, failure] = useAction(leaveForIssuer);
+  const [renew, , error] = useAction(renewInTab);
   const { issuer, open } = about();
-  return issuer && !open && html`<div class="or"><span>or</span></div><${Failure} error=${error} />
-    <${Button} icon="key" disabled=${isBusy} onClick=${leave}>Sign in with ${issuer}<//>${note && html`<small class="muted">${note}</small>`}`;
+  if (!issuer || open) return null;
+  const here = html`<${Failure} error=${failure} /><${Button} icon="key" disabled=${isLeaving} onClick=${leave}>${isRenewal ? 'Sign in on this page' : `Sign in with ${issuer}`}<//>`;
+  return html`<div class="or"><span>or</span></div>${isRenewal ? html`<${Failure} error=${error} />
+    <${Button} icon="key" onClick=${renew}>Sign in with ${issuer}<//><small class="muted">It opens a tab. Uploads and input stay on this page.</small>
+    ${error && html`${here}<small class="muted">This leaves the page: unsaved input and uploads are lost.</small>`}` : here}`;
 }
 
 export function SignIn({ reason }) {
@@ -50,6 +54,6 @@ export function Renew({ reason, user }) {
   const { fields, run, isBusy, mayRun } = useKeys();
   return html`<${Dialog} title="Sign in again" onSubmit=${run}><div class="note warn" role="status">${reason}</div>${fields}
     <small class="muted">The page is kept for ${user}; another user starts with a new page.</small>
-    <${Issuer} note="This leaves the page: unsaved input and uploads are lost." />
+    <${Issuer} isRenewal />
     <footer><${Button} onClick=${() => signOut()}>Leave<//><${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//></footer><//>`;
 }
