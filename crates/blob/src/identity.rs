@@ -46,7 +46,7 @@ pub(super) fn encode(id: &ClusterId) -> String {
 pub(super) fn decode(contents: &[u8], shown: &str) -> Result<ClusterId, String> {
     let foreign = || {
         format!(
-            "the object {IDENTITY} in {shown} is not that of a LiteIO cluster, or it is damaged: give another location, or restore the object from a backup"
+            "the object {IDENTITY} in {shown} does not belong to a LiteIO cluster, or it is damaged: give another location, or restore the object from a backup"
         )
     };
     let text = str::from_utf8(contents).map_err(|_| foreign())?;
@@ -94,7 +94,7 @@ mod tests {
         let newer = contents.replace("format 2", "format 3");
         let rows = [
             (newer.as_str(), "newer program"),
-            ("", "not that of a LiteIO cluster"),
+            ("", "does not belong to a LiteIO cluster"),
             ("LiteIO cluster\nformat x\n", "damaged"),
             ("LiteIO cluster\nformat 2\nid 12\n", "damaged"),
         ];

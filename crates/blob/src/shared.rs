@@ -55,7 +55,7 @@ impl SharedBlobs {
         id: &ClusterId,
     ) -> Result<Self, String> {
         let BlobLocation::Bucket(bucket) = location else {
-            let reason = "a cache of blobs is for object storage: a shared directory has that of its file system";
+            let reason = "a cache of blobs is for object storage: a shared directory has the cache of its file system";
             return Err(reason.to_owned());
         };
         let blobs = RemoteBlobStore::open(bucket, access, run)?.with_cache(space(cache)?, id);

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(other.read_identity().expect("read"), Some(id));
         std::fs::write(directory.path().join(IDENTITY), "something else").expect("written");
         let error = one.read_identity().expect_err("foreign");
-        assert!(error.to_string().contains("not that of a LiteIO cluster"), "{error}");
+        assert!(error.to_string().contains("does not belong to a LiteIO cluster"), "{error}");
     }
 
     #[test]

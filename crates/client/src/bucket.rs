@@ -254,7 +254,7 @@ impl BucketClient {
                 "give the user the rights s3:ListBucket, s3:GetObject, s3:PutObject and \
                  s3:DeleteObject for the bucket '{bucket}'"
             ),
-            (300..=399, _) => "set the endpoint, or the region, to that of the bucket".to_owned(),
+            (300..=399, _) => "set the endpoint, or the region, of the bucket".to_owned(),
             _ => "see that the endpoint is one of S3 that knows this request".to_owned(),
         };
         BucketError::Refused(format!("{url}: {}; {remedy}", error.reason()))

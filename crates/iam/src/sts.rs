@@ -138,8 +138,8 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     Ok(xml)
 }
 
-/// AssumeRole of a server that checks no signatures: any role, by anyone, as moto and LocalStack have it. Whoever can
-/// send this has all rights already, and the keys are as good as any others.
+/// AssumeRole of a server that checks no signatures: any role, by anyone, as moto and LocalStack have it. Clients that
+/// can send this have all rights already, and the keys are as good as any others.
 pub(super) fn assume_any_role(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> {
     let form = asked.form;
     let (arn, name) = (role_arn(form)?, session_name(form)?);

@@ -58,7 +58,7 @@ impl SortOrder {
                 Err(Invalid::new("sort order: order-id of an unsorted order must be 0"))
             }
             (false, true) => {
-                Err(Invalid::new("sort order: order-id 0 is that of the unsorted order"))
+                Err(Invalid::new("sort order: order-id 0 is reserved for the unsorted order"))
             }
             _ => Ok(()),
         }

@@ -201,7 +201,7 @@ fn set_statistics(
     let of = Fields::of_map(&statistics, "statistics").long("snapshot-id")?;
     match fields.optional_long("snapshot-id")? {
         Some(other) if other != of => Err(Invalid::new(format!(
-            "set-statistics: snapshot-id is {other}, but that of statistics is {of}"
+            "set-statistics: snapshot-id is {other}, but the statistics name {of}"
         ))),
         _ => Ok(statistics),
     }

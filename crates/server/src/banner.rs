@@ -93,7 +93,7 @@ pub(crate) fn banner(
     };
     let durability = match &config.storage {
         Storage::Memory => "none: all data is lost when the process ends",
-        Storage::Cluster(_) => "that of the database and of the place of bodies",
+        Storage::Cluster(_) => "as durable as the database and the place of bodies",
         Storage::Directory { durability: Durability::Fsync, .. } => {
             "fsync: acknowledged writes survive a power failure"
         }

@@ -196,7 +196,7 @@ pub enum StoreError {
     #[error("a conflicting conditional request is in progress: try again")]
     ConditionalRequestConflict,
     /// The checksum of a part in the list of a Complete is not the one of the upload.
-    #[error("the {algorithm:?} of part {part} in the list is not that of the uploaded part")]
+    #[error("the {algorithm:?} of part {part} in the list differs from the uploaded part's")]
     PartDigest {
         /// The part number.
         part: u16,

@@ -428,11 +428,11 @@ fn check_role(kv: &Kv, role: Role) -> Result<(), StoreError> {
     let message = match (role, position) {
         (Role::Primary, None) | (Role::Standby, Some(_)) => return Ok(()),
         (Role::Primary, Some(_)) => {
-            "the data directory is that of a standby: run `liteio standby` with it, and then `liteio promote` to \
+            "the data directory belongs to a standby: run `liteio standby` with it, and then `liteio promote` to \
              write to it"
         }
         (Role::Standby, None) => {
-            "the data directory is not that of a standby: give `liteio standby` a new one"
+            "the data directory does not belong to a standby: give `liteio standby` a new one"
         }
     };
     Err(StoreError::InvalidRequest { message: message.to_owned() })

@@ -95,9 +95,7 @@ pub enum SealError {
         name: String,
     },
     /// The object is encrypted under another key, or for another backup.
-    #[error(
-        "the object {name} of the backup is encrypted with another key: give that of the backup"
-    )]
+    #[error("the object {name} of the backup is encrypted with another key: give the backup's key")]
     WrongKey {
         /// Name of the object.
         name: String,

@@ -78,7 +78,7 @@ impl S3Target {
         }
         if name <= last.as_str() {
             return Err(TargetError::Refused(format!(
-                "{} lists its objects in another order than that of their names; choose a bucket of \
+                "{} does not list its objects in the order of their names; choose a bucket of \
                  a general kind",
                 self.shown()
             )));

@@ -177,7 +177,7 @@ impl RemoteBlobStore {
                         Err(_) => break Failure::Transient("no answer to a listing".to_owned()),
                     };
                     if last.as_ref().is_some_and(|last| *last >= object) {
-                        let reason = "it lists objects in another order than that of their names";
+                        let reason = "it does not list objects in the order of their names";
                         return Err(Failure::Refused(reason.to_owned()));
                     }
                     attempts.progress();

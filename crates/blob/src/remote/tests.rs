@@ -478,7 +478,7 @@ fn a_location_belongs_to_one_cluster() {
     let object = Path::from(format!("prefix/{IDENTITY}"));
     wait(bucket.objects.put(&object, PutPayload::from("something else"))).expect("put");
     let error = store.read_identity().expect_err("foreign");
-    assert!(error.to_string().contains("not that of a LiteIO cluster"), "{error}");
+    assert!(error.to_string().contains("does not belong to a LiteIO cluster"), "{error}");
 }
 
 #[test]

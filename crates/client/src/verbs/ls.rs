@@ -114,7 +114,7 @@ fn told(target: &str, error: Error) -> Error {
         {
             Error::refused(format!(
                 "'{target}' is neither an alias nor a file; make an alias with `alias set {target} URL ACCESSKEY \
-                 SECRETKEY`, or list those that there are with `alias list`"
+                 SECRETKEY`, or list your aliases with `alias list`"
             ))
         }
         error => error,

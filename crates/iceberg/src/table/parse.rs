@@ -301,7 +301,7 @@ fn check_logs(document: &Map<String, Value>) -> Result<(), Invalid> {
                 }
             }
             if latest.is_some_and(|latest| is_before(at, latest)) {
-                refuse!("{log}: timestamp-ms {at} is before that of the entry before it");
+                refuse!("{log}: timestamp-ms {at} is before the entry before it");
             }
             latest = Some(at);
         }

@@ -37,8 +37,8 @@ const SECRET_PARAMETERS: [&str; 4] = ["signature", "token", "webidentitytoken", 
 /// The console, to which an issuer of OpenID Connect returns.
 const CONSOLE: &str = "/_liteio/console";
 
-/// Query parameters of an issuer's answer, secret below [`CONSOLE`]: whoever has a code and its
-/// state before they are exchanged signs in as the person.
+/// Query parameters of an issuer's answer, secret below [`CONSOLE`]: an attacker with a code and
+/// its state before they are exchanged could sign in as the person.
 const SECRETS_OF_CONSOLE: [&str; 2] = ["code", "state"];
 
 /// A finished request.

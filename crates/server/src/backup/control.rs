@@ -89,7 +89,7 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
     let failed = |reason: String| CommandError::Failed(reason);
     let shown = directory.display();
     if !directory.join("format").exists() {
-        return Err(failed(format!("{shown} is not a data directory: give that of the standby")));
+        return Err(failed(format!("{shown} is not a data directory: give the standby's")));
     }
     let id = random_id("").map_err(|error| failed(error.to_string()))?;
     let request = Request { id, primary_is_dead: *primary_is_dead };

@@ -26,7 +26,7 @@ pub(crate) struct BackupArgs {
     /// read by a restore [default: 24h].
     #[arg(long, value_name = "DURATION", env = "LITEIO_BACKUP_BASE_EVERY")]
     pub(crate) backup_base_every: Option<String>,
-    /// Time whose every moment can be restored; what only earlier ones need is removed [default:
+    /// Every moment of this time can be restored; data that only earlier moments need is removed [default:
     /// 30d].
     #[arg(long, value_name = "DURATION", env = "LITEIO_BACKUP_KEEP")]
     pub(crate) backup_keep: Option<String>,
@@ -111,12 +111,12 @@ pub(crate) enum BackupCommand {
     /// Back a data directory up that no server uses: its state once, with every blob that the backup
     /// lacks.
     Now(NowArgs),
-    /// Make a directory a copy of a data directory, of one moment, while a server uses that or not. The
-    /// next copy into the same directory moves only what has changed.
+    /// Copy a data directory as it is at one moment, also while a server uses it. The next copy into the
+    /// same directory moves only the changes.
     Copy(CopyArgs),
     /// Read and check everything that a moment of a backup needs; exit code 1 on damage.
     Verify(BackupTargetArgs),
-    /// Remove what no kept moment of a backup needs.
+    /// Remove data that no kept moment of a backup needs.
     Prune(PruneArgs),
 }
 
@@ -204,7 +204,7 @@ pub(crate) struct PruneArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StandbyCommand {
     /// Location of the backup of the primary: s3://BUCKET/PREFIX or file:///ABSOLUTE/PATH. The flags
-    /// --backup-… have its settings, and are those of the backup after a promotion.
+    /// --backup-… are its settings, and the settings of the backup after a promotion.
     #[arg(value_name = "LOCATION")]
     pub(crate) location: String,
     /// Directory of the standby: empty or missing at the first start.

@@ -14,7 +14,7 @@ pub(crate) struct ClusterArgs {
     /// with --blobs in the place of a data directory. `liteio cluster create` prepares both.
     #[arg(long, value_name = "URL", env = "LITEIO_METADATA", hide_env_values = true)]
     pub(crate) metadata: Option<String>,
-    /// File with the password of the database [default: that of the URL, PGPASSFILE].
+    /// File with the password of the database [default: the password in the URL, PGPASSFILE].
     #[arg(long, value_name = "FILE", env = "LITEIO_METADATA_PASSWORD_FILE")]
     pub(crate) metadata_password_file: Option<PathBuf>,
     /// Connections for reads; 8 more commit [default: 16].
@@ -87,7 +87,7 @@ pub(crate) enum ClusterCommand {
     Migrate(ClusterPlaceArgs),
     /// Look for records without their body; exit code 1 if there are any.
     Check(ClusterPlaceArgs),
-    /// Move all data of a data directory into a cluster that has none, or that of a cluster into an empty directory.
+    /// Move all data of a data directory into an empty cluster, or all data of a cluster into an empty directory.
     ///
     /// No server may run meanwhile, and the source stays as it is. After an interruption the same command goes on.
     Move(ClusterMoveArgs),

@@ -97,11 +97,11 @@ pub(crate) enum Command {
     /// Prepare a database and a place of bodies for several servers, and look at them.
     #[command(subcommand)]
     Cluster(Box<ClusterCommand>),
-    /// Print the version, and what this program was built from.
+    /// Print the version, and the sources of this program.
     Version(VersionArgs),
     /// Print the completion script of a shell.
     Completion(CompletionArgs),
-    /// Print the man page of liteio, or write those of all commands into a directory.
+    /// Print the man page of liteio, or write the man pages of all commands into a directory.
     Man(ManArgs),
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "NAME", env = "LITEIO_PROFILE")]
     pub(crate) profile: Option<String>,
     /// Profile "minio" on a directory of MinIO: "complete" takes over everything or ends, "incomplete" leaves
-    /// out what cannot be taken over, "keep" ignores what MinIO has changed since [default: complete].
+    /// out items that cannot be taken over, "keep" ignores later changes by MinIO [default: complete].
     #[arg(long, value_name = "HOW", env = "LITEIO_TAKE_OVER")]
     pub(crate) take_over: Option<String>,
     /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:9000].

@@ -98,7 +98,7 @@ fn check_master_key(config: &PostgresConfig, keys: &KeyRing) -> Result<(), Strin
     match own.iter().any(|id| id.as_bytes() == kept) {
         true => Ok(()),
         false => Err(
-            "the master key is not that of the cluster: give the file that its other servers have"
+            "the master key differs from the cluster's: give the file that its other servers have"
                 .to_owned(),
         ),
     }

@@ -204,9 +204,15 @@ fn a_listing_out_of_order_is_refused() {
     let unordered =
         Failing::start(move |_, count| if count == 0 { first.clone() } else { second.clone() });
     let target = target(unordered.url(), "s3://backup");
-    refused(target.list("", None, &mut |_| ControlFlow::Continue(())), "another order");
+    refused(
+        target.list("", None, &mut |_| ControlFlow::Continue(())),
+        "in the order of their names",
+    );
     // One that ignores where the listing is to begin is told from that.
     let ignoring = Failing::start(move |_, _| listing(&entry("a")));
     let target = self::target(ignoring.url(), "s3://backup");
-    refused(target.list("", Some("b"), &mut |_| ControlFlow::Continue(())), "another order");
+    refused(
+        target.list("", Some("b"), &mut |_| ControlFlow::Continue(())),
+        "in the order of their names",
+    );
 }

@@ -221,7 +221,7 @@ fn what_does_not_belong_together_is_refused_in_one_line_and_changes_nothing() {
     assert_eq!(code, Some(0), "{log}");
     let before = place.state();
     let other = place.refusal(place.at(&["server"]).env("LITEIO_MASTER_KEY_FILE", "other.key"));
-    assert!(other.contains("master key is not that of the cluster"), "{other}");
+    assert!(other.contains("master key differs from the cluster's"), "{other}");
     assert_eq!(place.state(), before);
 }
 

@@ -44,7 +44,7 @@ impl MoveSource {
         let snapshot = store.snapshot()?;
         if snapshot.get(space::STANDBY_KEY)?.is_some() {
             return Err(refused(
-                "the data directory is that of a standby: promote it with `liteio promote`, or move that of its primary",
+                "the data directory belongs to a standby: promote it with `liteio promote`, or move its primary's directory",
             ));
         }
         if first_of(&snapshot, &[space::ALL_OUTSTANDING])?.is_some() {

@@ -1,8 +1,8 @@
 //! Restores of versions in archive classes.
 //!
 //! A request notes the restore in the record of the version, and its completion in a row with the
-//! time. Reads decide by the record and the clock alone. Rows are for the events: whoever runs a
-//! store asks it each second for the rows that are due ([`Store::run_restores`]).
+//! time. Reads decide by the record and the clock alone. Rows are for the events: the owner of
+//! a store asks it each second for the rows that are due ([`Store::run_restores`]).
 //!
 //! ```text
 //!        request             row of the completion           row of the expiry

@@ -244,7 +244,7 @@ fn settings(value: &Value, job: Job) -> ApiResult<&Value> {
         Some(Value::Object(all)) => match (all.len(), all.get(job.name())) {
             (0, _) => Ok(&Value::Null),
             (1, Some(settings)) if settings.is_object() => Ok(settings),
-            _ => Err(Exception::bad_request(format!("settings must be those of {}.", job.name()))),
+            _ => Err(Exception::bad_request(format!("settings must belong to {}.", job.name()))),
         },
         Some(_) => Err(Exception::bad_request("settings must be an object.")),
     }

@@ -35,7 +35,7 @@ pub(crate) fn refusal(
 ) -> Option<&'static str> {
     // There may be anything at a place that a client has named, and nobody has allowed him to delete it.
     (!is_own(bucket, settings, location)).then_some(
-        "A client has chosen the location of the table, so not all files there need be those of the table.",
+        "A client has chosen the location of the table, so files there may belong to something else.",
     )
 }
 

@@ -36,7 +36,7 @@ pub(super) fn unknown_operation() -> Exception {
 
 /// The version token of a request is not that of the table.
 pub(super) fn stale() -> Exception {
-    conflict("The version token is not that of the table: it was changed meanwhile.")
+    conflict("The version token is out of date: the table was changed meanwhile.")
 }
 
 /// An error of the store for an operation on a bucket as a whole.

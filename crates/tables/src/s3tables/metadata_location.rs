@@ -36,7 +36,7 @@ pub(super) fn update(call: &Call<'_>) -> Answer {
     let location = text(&document, "metadataLocation")?;
     if !location.ends_with(".metadata.json") {
         return Err(Exception::bad_request(
-            "metadataLocation must be that of a file whose name ends with .metadata.json, not compressed.",
+            "metadataLocation must name a file that ends with .metadata.json and is not compressed.",
         ));
     }
     let granted = granted(call)?;
@@ -72,7 +72,7 @@ fn check(call: &Call<'_>, granted: &Granted, table: &Table, location: &str) -> A
     };
     if let Some(other) = call.store.find_table(bucket, &is_of_other)? {
         return Err(Exception::bad_request(format!(
-            "The metadata at {location:?} are those of {other}."
+            "The metadata at {location:?} belong to {other}."
         )));
     }
     let (metadata, _) = read::<TableMetadata>(call.store, bucket, location)?;
@@ -84,7 +84,7 @@ fn check(call: &Call<'_>, granted: &Granted, table: &Table, location: &str) -> A
     match current.uuid() == metadata.uuid() {
         true => Ok(()),
         false => Err(Exception::bad_request(format!(
-            "The metadata at {location:?} are those of another table: their table-uuid is {}, not {}.",
+            "The metadata at {location:?} belong to another table: their table-uuid is {}, not {}.",
             metadata.uuid(),
             current.uuid()
         ))),

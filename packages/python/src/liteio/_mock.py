@@ -22,7 +22,7 @@ class MockAWS:
     decorators.
 
     There is one server in a process. It is reset at the start of each use, and a use inside another is the same one.
-    It accepts any credentials and any region. Options are those of `Server`; a use with options has a server of its
+    It accepts any credentials and any region. The options are the same as of `Server`; a use with options has a server of its
     own, which is kept for later uses with the same options. With access_key, secret_key or profile, credentials are
     checked as `Server` does. `config` is moto's: {"core": {"mock_credentials": False, "reset_boto3_session": False}}.
 

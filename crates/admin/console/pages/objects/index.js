@@ -142,7 +142,7 @@ export function Objects({ bucket, query }) {
   const selected = [...chosen.values()];
   const hasFolder = selected.some((it) => it.isFolder);
   const act = (dialog) => () => setDialog({ [dialog]: selected });
-  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : list.isPartial ? ` loaded: the order is that of the first ${number(SORTED_MAX)}` : ' loaded, more available'}</span>`;
+  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : list.isPartial ? ` loaded: only the first ${number(SORTED_MAX)} are in order` : ' loaded, more available'}</span>`;
   return html`<${Head} crumbs=${crumbs}>
       <${Search} id="filter" label="Filter by prefix" value=${typed} onInput=${setTyped} />
       <${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}><span>Upload</span><//>

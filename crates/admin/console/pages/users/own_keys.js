@@ -42,7 +42,7 @@ function Create({ onClose }) {
 function Policy({ id, onClose }) {
   const { data, error } = useLoad(() => ownKey(id), [id]);
   return html`<${Dialog} title="Rights of the access key" onClose=${onClose}><p><code>${id}</code></p><${Failure} error=${error} />${!data && !error && html`<${Spinner} />`}
-    ${data && (data.impliedPolicy ? html`<p>It has all of your rights.</p>` : html`<p>It has those of your rights that this policy allows.</p>
+    ${data && (data.impliedPolicy ? html`<p>It has all of your rights.</p>` : html`<p>It has your rights as far as this policy allows.</p>
       <pre class="preview" tabindex="0">${JSON.stringify(JSON.parse(data.policy), null, 2)}</pre>`)}
     <footer><${Button} kind="primary" onClick=${onClose}>Done<//></footer><//>`;
 }

@@ -237,7 +237,7 @@ fn contradictions_are_refused_by_field() {
         ("/last-partition-id", json!(999), "last-partition-id is 999"),
         ("/default-sort-order-id", json!(0), "default-sort-order-id 0"),
         ("/sort-orders", json!([]), "default-sort-order-id 3"),
-        ("/sort-orders/0/order-id", json!(0), "order-id 0 is that of the unsorted order"),
+        ("/sort-orders/0/order-id", json!(0), "order-id 0 is reserved for the unsorted order"),
         ("/sort-orders/0/fields", json!([]), "order-id of an unsorted order must be 0"),
         ("/sort-orders/0/fields/0/direction", json!("up"), "direction must be asc or desc"),
         ("/sort-orders/0/fields/0/source-id", json!(9), "the schema has no column 9"),

@@ -180,7 +180,7 @@ async fn a_standby_has_what_its_primary_has_and_refuses_every_write() {
     told(&directory, 0, &["verify", "--data-dir", "standby"]);
     // Nobody else writes to its directory.
     let line = refused(&directory, 1, &["--data-dir", "standby", "--address", "127.0.0.1:0"]);
-    assert!(line.contains("is that of a standby"), "{line}");
+    assert!(line.contains("belongs to a standby"), "{line}");
 }
 
 #[tokio::test]

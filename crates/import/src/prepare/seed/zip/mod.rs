@@ -47,7 +47,7 @@ pub(super) fn read(
         let body = archive.get_entry(record.wayfinder()).map_err(damaged_record).map_err(named)?;
         let (_, end) = body.compressed_data_range();
         if !spans.add(record.local_header_offset(), end) {
-            return Err(named("its bytes are those of another entry, too".to_owned()));
+            return Err(named("another entry has its bytes, too".to_owned()));
         }
         let packed = BufReader::with_capacity(PIECE_BYTES, body.reader());
         let taken = match record.compression_method() {
