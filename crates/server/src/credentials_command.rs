@@ -32,8 +32,8 @@ pub(crate) fn run(command: &CredentialsCommand) -> Result<String, String> {
     let path = directory.join(FILE_NAME);
     let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!(
-            "there is no {}: a container makes credentials at its first start if it gets none; with \
-             LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY, those are the credentials",
+            "there is no {}: a container makes credentials at its first start unless it gets \
+             LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY, which are the credentials then",
             path.display()
         ),
         _ => format!("{}: {error}; run it as the user of the server", path.display()),
