@@ -59,7 +59,7 @@ pub const MANAGED_POLICIES: [ManagedPolicy; 11] = [
     },
     ManagedPolicy {
         name: "diagnostics",
-        description: "Provides access to what tells of the state of the server.",
+        description: "Provides access to information about the state of the server.",
         document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:Profiling","admin:ServerTrace","admin:ConsoleLog","admin:ServerInfo","admin:TopLocksInfo","admin:OBDInfo","admin:BandwidthMonitor","admin:Prometheus"]}]}"#,
     },
     ManagedPolicy {

@@ -54,7 +54,7 @@ pub enum PostgresError {
         known: i32,
     },
     /// The database is set up so that it loses what it has acknowledged.
-    #[error("the database may lose what it has acknowledged: {0}")]
+    #[error("the database may lose acknowledged data: {0}")]
     Unsafe(String),
 }
 

@@ -17,7 +17,7 @@ pub enum CatalogError {
         namespace: String,
     },
     /// The namespace has namespaces, tables or views.
-    #[error("namespace {namespace} is not empty: drop what is in it first")]
+    #[error("namespace {namespace} is not empty: drop its contents first")]
     NamespaceNotEmpty {
         /// Its levels, with dots between them.
         namespace: String,

@@ -106,7 +106,7 @@ pub enum StoreError {
     #[error("an encrypted object cannot be appended to")]
     EncryptedAppend,
     /// An encrypted append to an unencrypted object.
-    #[error("the object is not encrypted, and what is appended would be")]
+    #[error("the object is not encrypted, and the appended bytes would be")]
     EncryptionMismatch,
     /// The client token of a rename was already used with another source.
     #[error("the client token was used before with another source")]

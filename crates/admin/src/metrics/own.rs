@@ -18,9 +18,10 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
         "Answers to bytes that never became a request.",
         figures.rejected,
     );
-    let mut used = page.metric("liteio_budget_used", Kind::Gauge, "What all clients use now.");
+    let mut used = page.metric("liteio_budget_used", Kind::Gauge, "Use by all clients now.");
     figures.budget.iter().for_each(|(name, now, _)| used.sample(&[("resource", name)], now));
-    let mut limit = page.metric("liteio_budget_limit", Kind::Gauge, "What all clients may use.");
+    let mut limit =
+        page.metric("liteio_budget_limit", Kind::Gauge, "Limit for all clients together.");
     figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
     write_store(&mut page, &figures.store);
     write_cluster(&mut page, &figures.store);
@@ -117,7 +118,7 @@ fn write_store(page: &mut Page, store: &StoreFigures) {
     );
     page.counter(
         "liteio_store_background_syncs_total",
-        "Syncs of what is synced later than acknowledged.",
+        "Syncs after the acknowledgement.",
         kv.background_syncs,
     );
     page.gauge("liteio_store_log_bytes", "Bytes of the log in use.", kv.log_bytes);
@@ -186,7 +187,7 @@ fn write_cluster(page: &mut Page, store: &StoreFigures) {
         ("liteio_cluster_commits_total", "Commits of the database.", |it| it.kv.groups),
         (
             "liteio_cluster_conflicts_total",
-            "Commits that were repeated, since another server had changed what they had read.",
+            "Commits that were repeated, because another server had changed data that they had read.",
             |it| it.kv.conflicts,
         ),
         ("liteio_cluster_fetches_total", "Round trips to the database that read.", |it| {
@@ -289,8 +290,7 @@ fn write_backup(page: &mut Page, backup: Option<&BackupFigures>) {
     let help = "The last complete base of the backup, in seconds since 1970.";
     let base = backup.and_then(|it| it.last_base_ms).map(|ms| ms / 1_000);
     optional(page, "liteio_backup_last_base_timestamp_seconds", help, base);
-    let help =
-        "Damaged pairs and blobs that the last base and what came since could not have whole.";
+    let help = "Damaged pairs and blobs that the last base and the changes since lack.";
     let mut unreadable = page.metric("liteio_backup_unreadable", Kind::Gauge, help);
     backup.iter().for_each(|it| unreadable.sample(&[], it.unreadable));
     let help = "The last verification of the backup, in seconds since 1970.";
@@ -376,7 +376,7 @@ fn write_replication(page: &mut Page, targets: &[Replicated]) {
         ("liteio_replication_waiting", "Versions, deletions and changes that wait.", |it| {
             it.waiting
         }),
-        ("liteio_replication_failing", "1 while the target does not take what it gets.", |it| {
+        ("liteio_replication_failing", "1 while the target refuses copies.", |it| {
             u64::from(it.is_failing)
         }),
     ];

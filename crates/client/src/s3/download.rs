@@ -84,7 +84,7 @@ impl Download {
                     return match verifier.finish() {
                         Ok(()) => Ok(None),
                         Err(name) => Err(Error::transport(format!(
-                            "what came does not match {name} of the object: try again, and check \
+                            "the received data do not match {name} of the object: try again, and check \
                              the service if it stays so"
                         ))),
                     };

@@ -39,7 +39,7 @@ impl Reader {
         let metadata = file.metadata().map_err(Error::file(path))?;
         if !metadata.is_file() {
             return Err(Error::refused(format!(
-                "{} is no regular file; use `pipe` for what comes from another program",
+                "{} is no regular file; use `pipe` for the output of another program",
                 path.display()
             )));
         }

@@ -308,7 +308,7 @@ async fn is_folder(session: &Session, target: &Target) -> Result<bool, Error> {
 }
 
 fn is_a_folder(name: &str) -> Error {
-    Error::refused(format!("'{name}' is a folder; use --recursive to copy what is in it"))
+    Error::refused(format!("'{name}' is a folder; use --recursive to copy its contents"))
 }
 
 /// Refuses a copy into its own source, which would list and copy its copies without end.

@@ -63,7 +63,7 @@ pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(
             Err(elsewhere("replicate resync", "use MinIO's `mc replicate resync`"))
         }
         ReplicateVerb::Backlog(_) => {
-            Err(elsewhere("replicate backlog", "metrics tell what is queued"))
+            Err(elsewhere("replicate backlog", "the metrics of the server have the queue"))
         }
     }
 }

@@ -64,7 +64,7 @@ struct Parts {
 fn read_identities(store: &Store) -> Result<Identities, StoreError> {
     let identities = store.identities()?;
     for error in &identities.damaged {
-        tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
+        tracing::error!(%error, "an entry about users is damaged: its content is not in effect");
     }
     Ok(identities)
 }

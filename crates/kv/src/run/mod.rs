@@ -53,7 +53,7 @@ const WINDOW_BYTES: usize = 1 << 20;
 const SECTOR_BYTES: u64 = 4096;
 
 /// The remedy of damage, for messages.
-const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep what can be read";
+const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep the readable data";
 
 /// The identity of a run, as the checkpoint names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -384,7 +384,7 @@ impl SlotFile {
                 Err(error) => return Err(error),
             }
             check_vectors(&vector, shared.shape)
-                .map_err(|_| VectorError::Corrupt("a vector holds what none can hold"))?;
+                .map_err(|_| VectorError::Corrupt("a vector has impossible values"))?;
             vectors += 1;
         }
         Ok(Verified { slots: view.slot_count(), vectors })

@@ -229,7 +229,7 @@ impl Cluster for Servers {
         state.serving(self.clock.monotonic_ms())?;
         match &kept.open {
             Some(open) if open.began_before(state.hears_since_ms) => Err(Self::suspended(
-                "This server did not reach the database for a while, and what it was reading may be gone. Try again.",
+                "This server did not reach the database for a while, and the data it was reading may be gone. Try again.",
             )),
             _ => Ok(()),
         }
