@@ -22,6 +22,8 @@ struct Keys {
 }
 
 impl Keys {
+    /// The keys, of which there is at least one.
+    ///
     /// # Errors
     /// `NotImplemented` without any key, as MinIO answers without a KMS.
     fn of(admin: &Admin) -> Result<Keys, ApiError> {
