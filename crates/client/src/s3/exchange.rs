@@ -18,7 +18,7 @@ use super::document::Element;
 use super::encode;
 use super::endpoint::Endpoint;
 use super::request::{Feed, Payload, Request, Sent};
-use super::sign::{Credentials, Signer, ToSign, UNSIGNED, sha256_hex};
+use super::sign::{Credentials, S3 as SERVICE, Signer, ToSign, UNSIGNED, sha256_hex};
 use crate::error::{Again, Error, ServiceError};
 
 /// A service with the credentials of its user. Without them, requests are anonymous.
@@ -240,7 +240,7 @@ impl S3 {
         let mut headers = request.headers.clone();
         headers.push(("host".to_owned(), address.authority.clone()));
         if let Some(credentials) = &self.credentials {
-            let signer = Signer { credentials, region: &region, time: Timestamp::now() };
+            let signer = Signer { credentials, region: &region, service: SERVICE, time: Timestamp::now() };
             headers.push(("x-amz-date".to_owned(), signer.date()));
             headers.push(("x-amz-content-sha256".to_owned(), content_sha256.clone()));
             if let Some(token) = &credentials.session_token {

@@ -16,6 +16,7 @@ mod presign;
 mod request;
 mod settings;
 mod sign;
+mod sign_post;
 mod tree;
 
 pub(crate) use admin::AdminCall;
@@ -35,4 +36,5 @@ pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Remo
 pub(crate) use request::{Request, Sent};
 pub(crate) use settings::{EventHold, Locked, Retention};
 pub(crate) use sign::Credentials;
+pub use sign_post::{PostToSign, sign_post};
 pub(crate) use tree::Shape;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::encode::query;
 use super::exchange::S3;
-use super::sign::{ALGORITHM, Signer, ToSign, UNSIGNED};
+use super::sign::{ALGORITHM, S3 as SERVICE, Signer, ToSign, UNSIGNED};
 use crate::error::Error;
 
 /// A form for `POST`, for one key or all keys with a prefix.
@@ -112,7 +112,9 @@ impl S3 {
 
     fn signer<'a>(&'a self, region: &'a str) -> Result<Signer<'a>, Error> {
         match &self.credentials {
-            Some(credentials) => Ok(Signer { credentials, region, time: Timestamp::now() }),
+            Some(credentials) => {
+                Ok(Signer { credentials, region, service: SERVICE, time: Timestamp::now() })
+            },
             None => Err(Error::refused(
                 "an alias without credentials cannot sign; set them with `alias set`",
             )),

@@ -27,13 +27,17 @@ impl std::fmt::Debug for Credentials {
 
 /// Hash that stands for an unsigned body.
 pub(super) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
+/// The service of S3 in the scope of a signature.
+pub(super) const S3: &str = "s3";
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// Credentials with the time and region for which they sign.
+/// Credentials with the time, region and service for which they sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signer<'a> {
     pub(super) credentials: &'a Credentials,
     pub(super) region: &'a str,
+    /// The service as in the scope of a signature: `s3`.
+    pub(super) service: &'a str,
     pub(super) time: Timestamp,
 }
 
@@ -63,7 +67,8 @@ impl Signer<'_> {
     }
 
     fn scope(&self) -> String {
-        format!("{}/{}/s3/aws4_request", self.time.strftime("%Y%m%d"), self.region)
+        let day = self.time.strftime("%Y%m%d");
+        format!("{day}/{}/{}/aws4_request", self.region, self.service)
     }
 
     /// The value of the header `Authorization`.
@@ -95,7 +100,7 @@ impl Signer<'_> {
         let secret = format!("AWS4{}", self.credentials.secret_key);
         let day = self.time.strftime("%Y%m%d").to_string();
         let key = hmac(secret.as_bytes(), &day);
-        let key = hmac(&hmac(&hmac(&key, self.region), "s3"), "aws4_request");
+        let key = hmac(&hmac(&hmac(&key, self.region), self.service), "aws4_request");
         hex(&hmac(&key, text))
     }
 }
@@ -135,7 +140,7 @@ mod tests {
     fn signatures_are_those_of_aws() {
         let credentials = credentials(None);
         let time: Timestamp = "2026-02-03T04:05:06Z".parse().expect("a time");
-        let signer = Signer { credentials: &credentials, region: "eu-west-1", time };
+        let signer = Signer { credentials: &credentials, region: "eu-west-1", service: S3, time };
         let hash = sha256_hex(b"body");
         let headers = [
             ("host", "localhost:9000"),
