@@ -11,6 +11,7 @@ LEFT_OUT = {
         "test_a_region_that_does_not_exist": OWN,
         "test_new_buckets_of_the_profiles_are_as_on_aws": OWN,
     },
+    "test_event_targets": {"*": OWN},
     "test_events": {"*": OWN},
     "test_listen": {
         "test_the_sdk_listens_to_a_bucket": STREAMS,

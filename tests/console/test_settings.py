@@ -115,7 +115,7 @@ def test_encryption_without_a_key_is_not_offered(browser):
         assert page.run("[...document.querySelectorAll('input[name=encryption]')].map((it) => it.disabled)") == [False, True, True]
         page.run("location.hash = '#/buckets/plain/settings/events'")
         page.click("Add a rule")
-        page.sees("The server has no webhooks")
+        page.sees("The server has no targets")
         assert page.complaints() == []
         page.close()
 
@@ -309,7 +309,7 @@ def test_events(page, s3, bucket):
     page.until("[...document.querySelectorAll('dialog[open] option')].map((it) => it.value).join() === ',thumbnails'")
     page.click("Save")
     page.until("!!document.querySelector('dialog[open] .note.bad')")
-    page.choose("Webhook", "thumbnails")
+    page.choose("Target", "thumbnails")
     page.click("Removed", role="field")
     page.fill("Other events", "s3:ObjectAnnotation:Put")
     page.fill("Suffix", ".jpg")

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::s3::Credentials;
+use crate::s3::{Credentials, PostToSign, sign_post};
 
 /// Keys of a user of a service.
 #[derive(Clone)]
@@ -13,6 +13,13 @@ pub struct ServiceKeys {
     pub secret_key: String,
     /// Session token.
     pub session_token: Option<String>,
+}
+
+impl ServiceKeys {
+    /// The headers that a signed POST has in addition to `host` and `content-type`.
+    pub fn sign_post(&self, post: PostToSign<'_>) -> Vec<(&'static str, String)> {
+        sign_post(&Credentials::from(self.clone()), post)
+    }
 }
 
 impl From<ServiceKeys> for Credentials {

@@ -23,8 +23,7 @@
 //! | `bucket` | [`BucketClient`] |
 //! | `call` | [`BucketCall`]: any request to it, also with a body that another task feeds |
 //! | `source` | [`Source`] |
-//! | `keys` | [`ServiceKeys`] of both |
-//! | `s3::sign_post` | [`sign_post`]: the signature of a POST to another service of AWS |
+//! | `keys` | [`ServiceKeys`] of both, which also sign a POST to another service of AWS |
 //! | [`scraper`] | bearer tokens of scrapers, for both sides |
 //! | [`sealed`] | bodies of MinIO's admin API that are encrypted with a secret key, for both sides |
 //! | `error`, `text` | the error type, with remedies; sizes, durations, times and patterns as users write them |
@@ -54,7 +53,7 @@ pub use call::{
 };
 pub use keys::ServiceKeys;
 pub use local::content_type;
-pub use s3::{PostToSign, sign_post};
+pub use s3::PostToSign;
 pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject};
 pub use text::parse_duration;
 

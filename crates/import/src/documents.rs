@@ -85,8 +85,10 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         }
     }
     if !documents.notifications.is_empty() {
-        let knows = |webhook: &str| target.webhooks.iter().any(|name| name == webhook);
-        match foreign::notifications(documents.notifications, &knows) {
+        let kind_of = |name: &str| {
+            target.event_targets.iter().find(|known| known.name == name).map(|known| known.kind)
+        };
+        match foreign::notifications(documents.notifications, &kind_of) {
             Ok(notifications) => settings.notifications = notifications,
             Err(reason) => without("notification configuration", &reason),
         }
@@ -120,12 +122,13 @@ mod tests {
 
     use super::*;
     use crate::tally::Tally;
+    use crate::target::KnownTarget;
 
     fn target(keys: KeyRing, webhooks: &[&str]) -> Target {
         let store = Store::open(StoreConfig { keys: keys.into(), ..StoreConfig::memory() });
         let store = store.expect("opens");
         let mut target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
-        target.webhooks = webhooks.iter().map(|name| (*name).to_owned()).collect();
+        target.event_targets = webhooks.iter().map(|name| KnownTarget::webhook(name)).collect();
         target
     }
 

@@ -46,10 +46,25 @@ pub(crate) struct Target {
     is_of_volume: bool,
     /// Chooses the encryption of versions.
     pub(crate) sealer: Sealer,
-    /// Names of the webhooks that the server will have.
-    pub(crate) webhooks: Vec<String>,
+    /// The targets of events that the server will have.
+    pub(crate) event_targets: Vec<KnownTarget>,
     /// Set if the caller no longer waits.
     given_up: Arc<AtomicBool>,
+}
+
+/// A target of events that the server has, as notifications refer to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownTarget {
+    /// Its name.
+    pub name: String,
+    /// Its kind, as MinIO's ARNs name it.
+    pub kind: &'static str,
+}
+
+impl KnownTarget {
+    pub(crate) fn webhook(name: &str) -> KnownTarget {
+        KnownTarget { name: name.to_owned(), kind: "webhook" }
+    }
 }
 
 /// Settings of a bucket in the source.
@@ -131,13 +146,13 @@ impl Target {
         owner: Owner,
         keys: u64,
         ring: KeyRing,
-        webhooks: Vec<String>,
+        event_targets: Vec<KnownTarget>,
         given_up: Arc<AtomicBool>,
     ) -> Result<Target, String> {
         let store = open_store(path, ring)?;
         let tally = Tally::logging(store.now_ms(), keys);
         let target = Target::of(store, tally, owner, path);
-        Ok(Target { is_of_volume: true, webhooks, given_up, ..target })
+        Ok(Target { is_of_volume: true, event_targets, given_up, ..target })
     }
 
     pub(crate) fn of(store: Store, tally: Tally, owner: Owner, path: &Path) -> Target {
@@ -153,7 +168,7 @@ impl Target {
             name,
             is_of_volume: false,
             sealer: Sealer::default(),
-            webhooks: Vec::new(),
+            event_targets: Vec::new(),
             given_up: Arc::default(),
         }
     }

@@ -9,7 +9,7 @@
 //!                  ├─► audit ──► file
 //!                  │      └────► delivery ──► webhooks
 //!                  └─► otlp ───► delivery ──► collector
-//! outbox of the store ──► events ──► webhooks
+//! outbox of the store ──► events ──► webhooks, queues
 //! ```
 //!
 //! | Module | Content |
@@ -18,10 +18,10 @@
 //! | [`trace`] | The live trace: finished requests (`entry`) without their secrets, to each account its own (`audience`) |
 //! | [`audit`] | The audit log: `entry`, `file` and its `rotation`, webhooks |
 //! | `otlp`, [`otlp_settings`] | Spans for OpenTelemetry (feature `otlp`), and their settings |
-//! | [`events`] | Event notifications of buckets: `sender` (one task per target), `message` (AWS's document), `webhook` |
+//! | [`events`] | Event notifications of buckets: `sender` (one task per target), `message` (AWS's document), `webhook`, `sqs`, `redis` |
 //! | [`delivery`] | `queue`, bounded, and `sender` (HTTP), which the others share |
 //!
-//! The crate must not know signatures or services: it sees requests only as observers do.
+//! The crate must not know the signatures of requests or services: it sees requests only as observers do.
 //!
 //! ```
 //! use liteio_observe::audit::settings::AuditWebhook;

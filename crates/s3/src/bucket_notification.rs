@@ -99,10 +99,11 @@ pub(super) async fn put_bucket_notification_configuration(
 ) -> Resp<PutBucketNotificationConfigurationOutput> {
     let Req { input, headers, extensions, .. } = request;
     let user = granted.user_name().unwrap_or_default();
-    let is_webhook = |name: &str| {
-        app.event_targets.iter().any(|target| target.name == name && target.is_open_to(user))
+    let kind_of = |name: &str| {
+        let target = app.event_targets.iter().find(|target| target.name == name);
+        target.filter(|target| target.is_open_to(user)).map(|target| target.kind)
     };
-    let notifications = parse(&is_webhook, input.notification_configuration)?;
+    let notifications = parse(&kind_of, input.notification_configuration)?;
     let cause = event_cause::always(&granted, &headers, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
@@ -126,15 +127,18 @@ pub(super) async fn get_bucket_notification_configuration(
     }))
 }
 
-/// Parses and checks a configuration; `None` if it is empty. `is_webhook` knows the names of webhooks.
+/// The kind of the target with a name, if there is one for the sender.
+pub(super) type KindOf<'a> = &'a dyn Fn(&str) -> Option<&'static str>;
+
+/// Parses and checks a configuration; `None` if it is empty.
 pub(super) fn parse(
-    is_webhook: &dyn Fn(&str) -> bool,
+    kind_of: KindOf<'_>,
     mut sent: NotificationConfiguration,
 ) -> S3Result<Option<Notifications>> {
     if sent.event_bridge_configuration.is_some() {
         return Err(error::invalid_argument(
             "There is no EventBridge behind this server: give a configuration with the ARN of a \
-             webhook.",
+             target.",
         ));
     }
     let mut rules = Vec::new();
@@ -148,7 +152,7 @@ pub(super) fn parse(
         let all_differ =
             name_rules(all.iter_mut().map(|one| &mut *one.id).collect(), "notification");
         for one in &all {
-            rules.push(parse_one(is_webhook, one)?);
+            rules.push(parse_one(kind_of, one)?);
         }
         if !all_differ {
             return Err(error::invalid_argument(
@@ -192,7 +196,7 @@ fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {
     topics.chain(queues).chain(functions).collect()
 }
 
-fn parse_one(is_webhook: &dyn Fn(&str) -> bool, sent: &Sent<'_>) -> S3Result<NotificationRule> {
+fn parse_one(kind_of: KindOf<'_>, sent: &Sent<'_>) -> S3Result<NotificationRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
         return Err(error::invalid_argument(
@@ -217,7 +221,7 @@ fn parse_one(is_webhook: &dyn Fn(&str) -> bool, sent: &Sent<'_>) -> S3Result<Not
     }
     let (prefix, suffix) = parse_filter(sent.filter)?;
     let events = events.into_iter().collect();
-    Ok(NotificationRule { id, target: target(is_webhook, sent)?, events, prefix, suffix })
+    Ok(NotificationRule { id, target: target(kind_of, sent)?, events, prefix, suffix })
 }
 
 /// Prefix and suffix of a key filter.
@@ -254,41 +258,50 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
     Ok((prefix.unwrap_or_default(), suffix.unwrap_or_default()))
 }
 
-/// The webhook name in an ARN: the last field of AWS's form,
+/// The target's name in an ARN: the last field of AWS's form,
 /// `arn:aws:sqs:us-east-1:000000000000:NAME`, or the last but one of MinIO's,
-/// `arn:minio:sqs:us-east-1:NAME:webhook`.
-fn target(is_webhook: &dyn Fn(&str) -> bool, sent: &Sent<'_>) -> S3Result<String> {
+/// `arn:minio:sqs:us-east-1:NAME:KIND`, whose kind must be that of the target.
+fn target(kind_of: KindOf<'_>, sent: &Sent<'_>) -> S3Result<String> {
     let words: Vec<&str> = sent.arn.split(':').collect();
     let service = sent.destination.service();
-    let name = match words.as_slice() {
-        ["arn", "minio", "sqs", _, name, "webhook"] => name,
+    let (name, kind) = match words.as_slice() {
+        // AWS's form has an account there.
+        ["arn", "minio", "sqs", _, name, kind] => (name, Some(*kind)),
         ["arn", _, found, _, _, "function", name]
         | ["arn", _, found, _, _, "function", name, _]
             if *found == service && service == "lambda" =>
         {
-            name
+            (name, None)
         }
-        ["arn", _, found, _, _, name] if *found == service && service != "lambda" => name,
+        ["arn", _, found, _, _, name] if *found == service && service != "lambda" => (name, None),
         _ => {
             return Err(s3_error!(
                 Details::argument(sent.destination.element(), sent.arn),
                 InvalidArgument,
                 "The ARN '{}' is not valid here: give one of the service {service}, such as \
-                 arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a webhook.",
+                 arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a target.",
                 error::quoted(sent.arn),
                 if service == "lambda" { "function:" } else { "" },
             ));
         }
     };
-    if is_webhook(name) {
-        return Ok((*name).to_owned());
-    }
-    let name = error::quoted(name);
+    let found = kind_of(name);
+    let shown = error::quoted(name);
+    let advice = match (found, kind) {
+        (Some(found), Some(kind)) if found != kind => {
+            let kind = error::quoted(kind);
+            format!("the target '{shown}' is of the kind {found}, not {kind}.")
+        }
+        (Some(_), _) => return Ok((*name).to_owned()),
+        (None, _) => format!(
+            "there is no target named '{shown}' for you. The server is told of one by --event-target \
+             {shown}=URL."
+        ),
+    };
     Err(s3_error!(
         Details::of("ArgumentName1", error::quoted(sent.arn))
             .and("ArgumentValue1", "The destination does not exist"),
         InvalidArgument,
-        "Unable to validate the following destination configurations: there is no webhook named \
-         '{name}' for you. The server is told of one by --webhook {name}=URL."
+        "Unable to validate the following destination configurations: {advice}"
     ))
 }

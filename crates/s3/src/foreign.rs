@@ -72,17 +72,17 @@ pub fn default_encryption(document: &[u8]) -> Result<Option<DefaultEncryption>, 
     parsed.map_err(reason)
 }
 
-/// Parses the notifications of a bucket; `None` if there are none. `is_webhook` knows the names of
-/// webhooks.
+/// Parses the notifications of a bucket; `None` if there are none. `kind_of` has the kinds of
+/// targets by their names.
 ///
 /// # Errors
 /// The reason why the document is rejected.
 pub fn notifications(
     document: &[u8],
-    is_webhook: &dyn Fn(&str) -> bool,
+    kind_of: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Result<Option<Notifications>, String> {
     let sent = bucket_settings::from_xml::<NotificationConfiguration>(document);
-    sent.and_then(|sent| bucket_notification::parse(is_webhook, sent)).map_err(reason)
+    sent.and_then(|sent| bucket_notification::parse(kind_of, sent)).map_err(reason)
 }
 
 fn reason(error: S3Error) -> String {

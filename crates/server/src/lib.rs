@@ -97,10 +97,11 @@ use std::process::ExitCode;
 pub use config::{
     AuditPosts, AuditRotation, AuditSettings, AuditWebhook, BackupSettings, BackupTarget,
     BlobsPlace, CertificateFiles, ClusterSettings, Config, ConfigError, ConsoleAddress,
-    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
-    InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth, ObjectOwnership,
-    OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, ReplicationSettings, Scrub,
-    SignInSettings, Storage, TestAccess, TierSettings, TlsSettings, Webhook,
+    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Destination, Durability,
+    EventSettings, InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth,
+    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, RedisFormat,
+    RedisServer, ReplicationSettings, Scrub, SignInSettings, SqsQueue, Storage, TestAccess,
+    TierSettings, TlsSettings, Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 pub use liteio_access::tiers::{Tier, TierKind};

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::config::Webhook;
-use crate::config::{Config, Profile, Storage};
+use crate::config::{Config, Destination, Profile, Storage, Webhook};
 use crate::keys;
 use liteio_access::offload::Offload;
-use liteio_import::volume::{FormerWebhook, Settings, Volume};
+use liteio_import::volume::{FormerWebhook, KnownTarget, Settings, Volume};
 
 /// The volume of a former MinIO that these settings name, if there is one.
 pub(crate) fn find(config: &Config) -> Option<Volume> {
@@ -28,16 +27,17 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     let given_up: Arc<AtomicBool> = Arc::default();
     let _given_up = GiveUp(Arc::clone(&given_up));
     let (identity, take_over, opened) = (config.identity(), config.take_over, volume.clone());
-    let configured: Vec<String> =
-        config.events.all_webhooks()?.into_iter().map(|webhook| webhook.name).collect();
-    let (webhooks, turned_off) = (configured.clone(), config.events.turned_off.clone());
+    let configured = config.events.all_targets()?;
+    let known = |it: &Destination| KnownTarget { name: it.name().to_owned(), kind: it.kind() };
+    let event_targets = configured.iter().map(known).collect();
+    let turned_off = config.events.turned_off.clone();
     let taken_over = Offload::default()
         .run(move || {
             let settings = Settings {
                 identity: &identity,
                 keys: &keys,
                 take_over,
-                webhooks,
+                event_targets,
                 turned_off,
                 check_webhook: |former| webhook(former).map(drop),
                 given_up,
@@ -49,8 +49,8 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     for former in volume.webhooks()? {
         // The variables of MinIO come before its settings.
         let is_off = config.events.turned_off.contains(&former.name);
-        if !is_off && !configured.contains(&former.name) {
-            config.events.webhooks.push(webhook(&former)?);
+        if !is_off && configured.iter().all(|target| target.name() != former.name) {
+            config.events.targets.push(webhook(&former)?.into());
         }
     }
     if config.preparation.directories_are_buckets {

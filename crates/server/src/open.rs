@@ -24,7 +24,7 @@ use liteio_iam::{ConfiguredUsers, Users};
 use liteio_import::prepare::{Plan, Site};
 use liteio_observe::audit::Audit;
 use liteio_observe::delivery::Follower;
-use liteio_observe::events::{Target, open_webhooks};
+use liteio_observe::events::{Target, open_targets};
 use liteio_policy::acl::Ownership;
 use liteio_wire::cors::Cors;
 
@@ -69,10 +69,11 @@ pub(crate) async fn open(
     };
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
-    let webhooks = config.events.all_webhooks().map_err(OpenError)?;
+    let destinations = config.events.all_targets().map_err(OpenError)?;
     let remote_targets = config.replication.all_targets().map_err(OpenError)?;
     let tiers = config.tiers.all_tiers().map_err(OpenError)?;
-    let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
+    let ca_file = config.events.ca_file.as_deref();
+    let targets = open_targets(&destinations, ca_file).map_err(OpenError)?;
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
@@ -123,9 +124,11 @@ pub(crate) async fn open(
     let made_tiers = users.tiers();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
-    let named = webhooks.into_iter().map(|it| {
-        let origin = it.origin();
-        EventTarget { name: it.name, users: it.users, origin }
+    let named = destinations.iter().map(|it| EventTarget {
+        name: it.name().to_owned(),
+        kind: it.kind(),
+        users: it.users().to_vec(),
+        origin: it.origin(),
     });
     let object_ownership = match config.object_ownership {
         ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
@@ -251,7 +254,7 @@ fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
     for name in &events.dropped {
         let dropped = store.drop_events(name).map_err(|error| OpenError(error.to_string()))?;
         tracing::warn!(
-            webhook = name,
+            event_target = name,
             dropped,
             "deleted the queued events of a target, as requested"
         );
@@ -267,9 +270,9 @@ fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
         if queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
             let waiting = queue.waiting;
             tracing::warn!(
-                webhook = name,
+                event_target = name,
                 waiting,
-                "events are queued for a webhook that is not configured"
+                "events are queued for a target that is not configured"
             );
         }
     }

@@ -24,6 +24,7 @@
 //! | [`cors`] | Cross-origin rules, a pure function of rules and request |
 //! | [`tls`] | Certificates with their keys: read, checked, watched, made; TLS settings of servers and clients |
 //! | [`http_client`] | The client for requests that the server itself sends |
+//! | [`dial`] | Connections of the server to services that do not speak HTTP |
 //! | [`settings`] | Settings of connections, and the error of any setting |
 //! | [`file_stamp`], [`private_file`] | The state by which a changed file is detected; files that hold a secret |
 //!
@@ -49,6 +50,7 @@
 pub mod budget;
 pub mod connection;
 pub mod cors;
+pub mod dial;
 pub mod file_stamp;
 pub mod front;
 pub mod http_client;

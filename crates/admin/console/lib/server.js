@@ -6,10 +6,10 @@ import { onSession } from './session.js';
 const ADMIN = '/minio/admin/v3';
 
 let kept;
-// Another user may see other webhooks.
+// Another user may see other targets of events.
 onSession(() => { kept = undefined; });
 
-/** Version, uptime, webhooks and keys; undefined without the permission `admin:ServerInfo`. */
+/** Version, uptime, targets of events and keys; undefined without the permission `admin:ServerInfo`. */
 export async function serverInfo() {
   try {
     return JSON.parse(await textOf(await send({ path: `${ADMIN}/info` })));
@@ -19,11 +19,11 @@ export async function serverInfo() {
   }
 }
 
-/** The same, as it was at the first question: webhooks and keys do not change while the server runs. */
+/** The same, as it was at the first question: targets and keys do not change while the server runs. */
 export const serverParts = () => (kept ??= serverInfo().catch((error) => { kept = undefined; throw error; }));
 
-/** Names of the webhooks; undefined if unknown. */
-export const webhookNames = (info) => info?.sqsARN?.map((arn) => arn.split(':').at(-2));
+/** Names of the targets of events; undefined if unknown. */
+export const eventTargetNames = (info) => info?.sqsARN?.map((arn) => arn.split(':').at(-2));
 
 /** The health of the server: `ready` or the reason why it is not. */
 export async function readHealth() {

@@ -23,7 +23,7 @@ struct Subsystem {
     keys: &'static [Key],
 }
 
-const SUBSYSTEMS: [Subsystem; 5] = [
+const SUBSYSTEMS: [Subsystem; 7] = [
     Subsystem {
         name: "api",
         description: "settings of the S3 API",
@@ -37,8 +37,26 @@ const SUBSYSTEMS: [Subsystem; 5] = [
         keys: &[("enable", "always off")],
     },
     Subsystem {
+        name: "notify_redis",
+        description: "Redis servers for events (--event-target, --event-target-file)",
+        has_targets: true,
+        keys: &[
+            ("endpoint", "host and port, without user and password"),
+            ("queue_limit", "events that wait at most (--event-queue)"),
+        ],
+    },
+    Subsystem {
+        name: "notify_sqs",
+        description: "queues of SQS for events (--event-target, --event-target-file)",
+        has_targets: true,
+        keys: &[
+            ("endpoint", "URL without its path"),
+            ("queue_limit", "events that wait at most (--event-queue)"),
+        ],
+    },
+    Subsystem {
         name: "notify_webhook",
-        description: "webhooks of events (--webhook, --webhook-file)",
+        description: "webhooks of events (--webhook, --event-target-file)",
         has_targets: true,
         keys: &[
             ("endpoint", "URL without its path, which may be a secret"),
@@ -135,9 +153,11 @@ fn lines(admin: &Admin, subsystem: &str, user: &str, target: Option<&str>) -> Ve
         format!("{subsystem} {} \n", pairs.join(" "))
     };
     match (subsystem, target) {
-        ("notify_webhook", target) => {
+        ("notify_redis" | "notify_sqs" | "notify_webhook", target) => {
+            let kind = subsystem.trim_start_matches("notify_");
             let limit = app.ask(|store| store.events_waiting_max()).to_string();
-            let open = app.event_targets.iter().filter(|it| it.is_open_to(user));
+            let open = app.event_targets.iter();
+            let open = open.filter(|it| it.kind == kind && it.is_open_to(user));
             let wanted = open.filter(|it| target.is_none_or(|target| it.name == target));
             let lines = wanted.map(|it| {
                 let name = format!("{subsystem}:{}", it.name);

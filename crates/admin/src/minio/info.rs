@@ -53,8 +53,9 @@ pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answe
     let (secure, host) = call.entrance();
     let (region, user) = (&admin.app.region, call.user_name());
     let targets = admin.app.event_targets.iter().filter(|target| target.is_open_to(user));
-    let webhooks: Vec<_> =
-        targets.map(|target| format!("arn:minio:sqs:{region}:{}:webhook", target.name)).collect();
+    let arns: Vec<_> = targets
+        .map(|target| format!("arn:minio:sqs:{region}:{}:{}", target.name, target.kind))
+        .collect();
     let (has_master, keys) = admin.app.ask(|store| {
         let ring = store.keys();
         (ring.has_master(), ring.names().map(str::to_owned).collect::<Vec<_>>())
@@ -70,7 +71,7 @@ pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answe
         "deletemarkers": { "count": sum(&usage, |it| it.usage.delete_markers) },
         "usage": { "size": sum(&usage, |it| it.usage.bytes) },
         "services": { "kms": { "status": if has_keys { "online" } else { "disabled" } } },
-        "sqsARN": webhooks,
+        "sqsARN": arns,
         "encryption": { "master": has_master, "keys": keys },
         "backend": { "backendType": "FS" },
         "servers": [{

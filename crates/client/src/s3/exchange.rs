@@ -240,7 +240,8 @@ impl S3 {
         let mut headers = request.headers.clone();
         headers.push(("host".to_owned(), address.authority.clone()));
         if let Some(credentials) = &self.credentials {
-            let signer = Signer { credentials, region: &region, service: SERVICE, time: Timestamp::now() };
+            let signer =
+                Signer { credentials, region: &region, service: SERVICE, time: Timestamp::now() };
             headers.push(("x-amz-date".to_owned(), signer.date()));
             headers.push(("x-amz-content-sha256".to_owned(), content_sha256.clone()));
             if let Some(token) = &credentials.session_token {

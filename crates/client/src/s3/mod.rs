@@ -36,5 +36,6 @@ pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Remo
 pub(crate) use request::{Request, Sent};
 pub(crate) use settings::{EventHold, Locked, Retention};
 pub(crate) use sign::Credentials;
-pub use sign_post::{PostToSign, sign_post};
+pub use sign_post::PostToSign;
+pub(crate) use sign_post::sign_post;
 pub(crate) use tree::Shape;

@@ -114,7 +114,7 @@ impl S3 {
         match &self.credentials {
             Some(credentials) => {
                 Ok(Signer { credentials, region, service: SERVICE, time: Timestamp::now() })
-            },
+            }
             None => Err(Error::refused(
                 "an alias without credentials cannot sign; set them with `alias set`",
             )),

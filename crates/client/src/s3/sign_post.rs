@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use super::sign::{Credentials, Signer, ToSign, sha256_hex};
-use crate::keys::ServiceKeys;
 
 /// A POST, and what its signature is for.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +24,14 @@ pub struct PostToSign<'a> {
 }
 
 /// The headers that a signed POST has in addition to `host` and `content-type`.
-pub fn sign_post(keys: &ServiceKeys, post: PostToSign<'_>) -> Vec<(&'static str, String)> {
+pub(crate) fn sign_post(
+    credentials: &Credentials,
+    post: PostToSign<'_>,
+) -> Vec<(&'static str, String)> {
     let PostToSign { service, region, now_s, authority, path, content_type, body } = post;
-    let credentials = Credentials::from(keys.clone());
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
     let time = Timestamp::from_second(now_s).unwrap_or(Timestamp::MAX);
-    let signer = Signer { credentials: &credentials, region, service, time };
+    let signer = Signer { credentials, region, service, time };
     let mut headers = vec![("x-amz-date", signer.date())];
     if let Some(token) = &credentials.session_token {
         headers.push(("x-amz-security-token", token.clone()));
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_signature_for_another_service_is_that_of_aws() {
-        let keys = ServiceKeys {
+        let keys = Credentials {
             access_key: "AKIAIOSFODNN7EXAMPLE".to_owned(),
             secret_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned(),
             session_token: Some("token".to_owned()),

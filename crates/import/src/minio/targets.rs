@@ -94,7 +94,7 @@ fn parse(document: &[u8]) -> Option<Targets> {
                     targets.webhooks.push(FormerWebhook { name, url: url.to_owned(), token });
                 }
                 _ => targets.notes.push(format!(
-                    "the target {kind}:{name} of MinIO's events is not brought over: LiteIO has webhooks without client certificates"
+                    "the target {kind}:{name} of MinIO's events is not brought over: only webhooks without client certificates are; give others by --event-target or MinIO's variables"
                 )),
             }
         }

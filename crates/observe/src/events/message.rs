@@ -6,7 +6,7 @@ use bytes::Bytes;
 use liteio_store::{Cause, Event, EventKind, Requester};
 use serde::Serialize;
 
-use super::target::Message;
+use super::target::{Entry, Message};
 use liteio_wire::origin::rfc_3339;
 
 /// The principal of lifecycle actions.
@@ -20,7 +20,12 @@ pub(super) fn of_event(number: u64, event: &Event, region: &str) -> Message {
         _ => serde_json::to_vec(&Document::new(event, region, &sequencer)),
     };
     let body = Bytes::from(encoded.expect("texts and numbers can be written"));
-    Message { id: format!("{}-{sequencer}", event.bucket), body }
+    let entry = (event.kind != EventKind::Test).then(|| Entry {
+        path: path(event),
+        is_gone: matches!(event.kind, EventKind::RemovedDelete | EventKind::ExpiredDelete),
+        time: rfc_3339(event.time_ms),
+    });
+    Message { id: format!("{}-{sequencer}", event.bucket), body, entry }
 }
 
 /// AWS's test message, sent when a notification is configured.
@@ -203,10 +208,15 @@ impl<'a> Document<'a> {
         };
         Document {
             event_name: format!("s3:{}", event.kind.name()),
-            key: format!("{}/{}", event.bucket, event.key),
+            key: path(event),
             records: [record],
         }
     }
+}
+
+/// Bucket and key.
+fn path(event: &Event) -> String {
+    format!("{}/{}", event.bucket, event.key)
 }
 
 fn requester(event: &Event) -> Option<&Requester> {

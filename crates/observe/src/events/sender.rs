@@ -4,7 +4,8 @@
 //! deletes the accepted ones. Failed events are skipped; at the end of the queue, the task starts
 //! again at its front, after exponentially growing waits. So an event that a target always rejects
 //! does not block the others. As long as no event is accepted, the target may be down: then it gets
-//! few events, with pauses.
+//! few events, with pauses. A target that keeps the order of events gets one at a time, and nothing
+//! else after one that it has not taken.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -123,8 +124,8 @@ impl Sender {
                 // Another server has taken over.
                 Err(StoreError::Suspended { .. }) => sleep(SUSPENDED).await,
                 Err(error) => {
-                    let webhook = self.target.name();
-                    tracing::error!(webhook, %error, "the queue of events fails");
+                    let event_target = self.target.name();
+                    tracing::error!(event_target, %error, "the queue of events fails");
                     sleep(WAIT_MAX).await;
                 }
             }
@@ -141,6 +142,15 @@ impl Sender {
             sleep(SUSPENDED).await;
             return Ok(());
         };
+        if let (Some(at), true) =
+            (self.retry, self.target.keeps_order() && self.on_the_way.is_empty())
+        {
+            // What was not taken goes first again.
+            sleep_until(at).await;
+            self.read.clear();
+            self.begin_again();
+            return Ok(());
+        }
         let goes_back =
             self.end_seen.is_some() && self.retry.is_some_and(|at| at <= Instant::now());
         match (goes_back, self.on_the_way.is_empty()) {
@@ -174,6 +184,7 @@ impl Sender {
     async fn give_some(&mut self) -> Result<(), StoreError> {
         let is_doubtful = self.refused_in_a_row >= DOUBTFUL;
         let room = match is_doubtful {
+            _ if self.target.keeps_order() => 1,
             false => AT_A_TIME,
             true if self.on_the_way.is_empty() => AT_A_TIME_DOUBTFUL,
             true => 0,
@@ -224,8 +235,8 @@ impl Sender {
             Err(error) => {
                 if self.damaged.is_none_or(|last| number > last) {
                     self.damaged = Some(number);
-                    let webhook = self.target.name();
-                    tracing::error!(webhook, number, %error, "an event cannot be told");
+                    let event_target = self.target.name();
+                    tracing::error!(event_target, number, %error, "an event cannot be told");
                 }
                 return;
             }
@@ -267,8 +278,8 @@ impl Sender {
             self.wait = (self.wait * 2).min(WAIT_MAX);
         }
         if !self.is_failing.swap(true, Ordering::Relaxed) {
-            let webhook = self.target.name();
-            tracing::warn!(webhook, %reason, "the target does not take events; they wait");
+            let event_target = self.target.name();
+            tracing::warn!(event_target, %reason, "the target does not take events; they wait");
         }
     }
 
@@ -276,7 +287,7 @@ impl Sender {
     fn recovered(&mut self) {
         self.wait = WAIT_MIN;
         if self.is_failing.swap(false, Ordering::Relaxed) {
-            tracing::info!(webhook = self.target.name(), "the target takes events again");
+            tracing::info!(event_target = self.target.name(), "the target takes events again");
         }
     }
 
@@ -287,8 +298,8 @@ impl Sender {
 
     fn tell_lost(&mut self, lost: u64) {
         if lost > self.lost {
-            let (webhook, more) = (self.target.name(), lost - self.lost);
-            tracing::error!(webhook, more, lost, "events were lost: too many waited");
+            let (event_target, more) = (self.target.name(), lost - self.lost);
+            tracing::error!(event_target, more, lost, "events were lost: too many waited");
         }
         self.lost = lost;
     }
@@ -304,6 +315,7 @@ mod tests {
         BodyOptions, BucketName, Cause, NewBucket, NotificationRule, Notifications, ObjectKey,
         Owner, Several, StoreConfig,
     };
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::events::target::Message;
@@ -383,5 +395,43 @@ mod tests {
             sender.step().await.expect("sent");
         }
         assert_eq!(given(), 6);
+    }
+
+    /// Refuses the first message twice, and keeps the order of what it is given.
+    #[derive(Default)]
+    struct Ordered(Mutex<Vec<String>>);
+
+    #[async_trait::async_trait]
+    impl Target for Ordered {
+        fn name(&self) -> &str {
+            TARGET
+        }
+
+        fn keeps_order(&self) -> bool {
+            true
+        }
+
+        async fn give(&self, message: &Message) -> Result<(), NotTaken> {
+            let mut given = self.0.lock();
+            let entry = message.entry.as_ref();
+            given.push(entry.map_or("test", |entry| &entry.path).to_owned());
+            match given.len() {
+                1 | 2 => Err(NotTaken("not yet".to_owned())),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_target_that_keeps_order_gets_nothing_before_what_it_refused() {
+        let store = with_events(&Several::default()).await;
+        let queued = || store.queued_events(TARGET, None, 10).expect("a queue").len();
+        let app = App::new(store.clone(), Settings::default(), Arc::default(), Offload::default());
+        let target = Arc::new(Ordered::default());
+        let mut sender = Sender::new(Arc::new(app), Arc::clone(&target) as _, Arc::default());
+        while queued() > 0 {
+            sender.step().await.expect("sent");
+        }
+        assert_eq!(*target.0.lock(), ["test", "test", "test", "bucket/a", "bucket/b"]);
     }
 }

@@ -9,6 +9,19 @@ pub struct Message {
     pub(super) id: String,
     /// The message body.
     pub(super) body: Bytes,
+    /// The object that it tells of; none for a test message.
+    pub(super) entry: Option<Entry>,
+}
+
+/// The object that a message tells of.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// `BUCKET/KEY`.
+    pub(super) path: String,
+    /// The event is that a version was deleted.
+    pub(super) is_gone: bool,
+    /// The time of the event, as in the message.
+    pub(super) time: String,
 }
 
 /// The reason why a message was not accepted, in one line without secrets.
@@ -21,6 +34,12 @@ pub struct NotTaken(pub(super) String);
 pub trait Target: Send + Sync {
     /// The name that notifications refer to.
     fn name(&self) -> &str;
+
+    /// True for a target to which messages about an object must come in their order. It gets one
+    /// message at a time, and after one that it has not taken, first that one again.
+    fn keeps_order(&self) -> bool {
+        false
+    }
 
     /// Delivers a message. Returns once the target has accepted it.
     ///

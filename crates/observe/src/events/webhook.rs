@@ -3,8 +3,6 @@
 //! The headers follow [Standard Webhooks](https://www.standardwebhooks.com): an ID, by which a
 //! receiver recognizes a duplicate, the time, and a signature if there is a secret.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -17,7 +15,7 @@ use sha2::Sha256;
 use super::target::{Message, NotTaken, Target};
 use crate::delivery::authorization;
 use crate::events::settings::Webhook;
-use liteio_wire::http_client::{HttpClient, http_client, in_one_line};
+use liteio_wire::http_client::{HttpClient, in_one_line};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -32,7 +30,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// A webhook with its HTTP client.
-struct WebhookTarget {
+pub(super) struct WebhookTarget {
     name: String,
     uri: Uri,
     signing_key: Option<Vec<u8>>,
@@ -40,30 +38,10 @@ struct WebhookTarget {
     client: HttpClient,
 }
 
-/// Creates the targets for these webhooks, which additionally trust the certificate authorities in
-/// `ca_file`.
-///
-/// # Errors
-/// One line with advice, without any secret.
-pub fn open_webhooks(
-    webhooks: &[Webhook],
-    ca_file: Option<&Path>,
-) -> Result<Vec<Arc<dyn Target>>, String> {
-    if webhooks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let client = http_client(ca_file)?;
-    webhooks
-        .iter()
-        .map(|webhook| {
-            let target = WebhookTarget::new(webhook, client.clone())?;
-            Ok(Arc::new(target) as Arc<dyn Target>)
-        })
-        .collect()
-}
-
 impl WebhookTarget {
-    fn new(webhook: &Webhook, client: HttpClient) -> Result<WebhookTarget, String> {
+    /// # Errors
+    /// One line without any secret.
+    pub(super) fn new(webhook: &Webhook, client: HttpClient) -> Result<WebhookTarget, String> {
         let bad = |what: &str| format!("the {what} of the webhook {:?} is not valid", webhook.name);
         let authorization = webhook.token.as_deref().map(authorization);
         Ok(WebhookTarget {
@@ -130,6 +108,8 @@ fn signature(key: &[u8], id: &str, now_s: u64, body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use liteio_wire::http_client::http_client;
+
     use super::*;
 
     #[test]
@@ -142,7 +122,7 @@ mod tests {
         ] {
             let webhook = Webhook::with_token("a", "http://localhost", Some(token.to_owned()));
             let target = WebhookTarget::new(&webhook.expect("valid"), client.clone());
-            let message = Message { id: "1".to_owned(), body: Bytes::new() };
+            let message = Message { id: "1".to_owned(), body: Bytes::new(), entry: None };
             let request = target.expect("valid").request(&message, 0).expect("valid");
             assert_eq!(request.headers()[AUTHORIZATION], expected, "{token}");
         }

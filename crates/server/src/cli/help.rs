@@ -84,7 +84,8 @@ const SUBJECTS: [(&str, &[&str]); 9] = [
         "Events, logs and metrics",
         &[
             "webhook",
-            "webhook_file",
+            "event_target",
+            "event_target_file",
             "event_queue",
             "drop_events",
             "log_format",

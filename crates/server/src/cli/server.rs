@@ -179,9 +179,20 @@ pub(crate) struct ServerArgs {
         hide_env_values = true
     )]
     pub(crate) webhook: Vec<String>,
-    /// TOML file with more such webhooks, with secrets to sign events.
-    #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
-    pub(crate) webhook_file: Option<PathBuf>,
+    /// Target of event notifications of any kind, repeatable (in the variable, separated by spaces):
+    /// http://… and https://… for a webhook, sqs+http://… and sqs+https://… for a queue of SQS, redis://… and
+    /// rediss://… for a Redis server.
+    #[arg(
+        long,
+        value_name = "NAME=URL",
+        env = "LITEIO_EVENT_TARGET",
+        value_delimiter = ' ',
+        hide_env_values = true
+    )]
+    pub(crate) event_target: Vec<String>,
+    /// TOML file with more such targets, with their secrets; --webhook-file is the same.
+    #[arg(long, value_name = "FILE", env = "LITEIO_EVENT_TARGET_FILE", alias = "webhook-file")]
+    pub(crate) event_target_file: Option<PathBuf>,
     /// TOML file with the targets of replication: buckets of other servers, with the users who write
     /// there.
     #[arg(long, value_name = "FILE", env = "LITEIO_REPLICATION_FILE")]
@@ -243,10 +254,10 @@ pub(crate) struct ServerArgs {
         default_missing_value = "local"
     )]
     pub(crate) test_api: Option<String>,
-    /// Maximum number of queued events per webhook; further events are lost [default: 100000].
+    /// Maximum number of queued events per target; further events are lost [default: 100000].
     #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]
     pub(crate) event_queue: Option<u32>,
-    /// Delete the events queued for a webhook that no longer exists; repeatable.
+    /// Delete the events queued for a target that no longer exists; repeatable.
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_events: Vec<String>,
     /// Treat every request as the root user's; do not check signatures. Allowed only on loopback or

@@ -1,6 +1,6 @@
 //! The targets of events.
 
-use super::{ConfigError, EventSettings, Webhook, error};
+use super::{ConfigError, Destination, EventSettings, Webhook, error};
 use crate::cli::ServerArgs;
 
 pub(super) fn resolve(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> {
@@ -9,11 +9,12 @@ pub(super) fn resolve(arguments: &ServerArgs) -> Result<EventSettings, ConfigErr
         Some(0) => return error("the event queue must not be 0: give --event-queue 1 or more"),
         Some(events) => u64::from(events),
     };
-    let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text));
+    let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text).map(Into::into));
+    let others = arguments.event_target.iter().map(|text| Destination::parse(text));
     Ok(EventSettings {
-        webhooks: webhooks.collect::<Result<_, _>>()?,
+        targets: webhooks.chain(others).collect::<Result<_, _>>()?,
         turned_off: Vec::new(),
-        webhook_file: arguments.webhook_file.clone(),
+        target_file: arguments.event_target_file.clone(),
         ca_file: arguments.ca_file.clone(),
         waiting_max,
         dropped: arguments.drop_events.clone(),

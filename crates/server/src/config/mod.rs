@@ -17,7 +17,7 @@ mod keys;
 mod log;
 mod metrics;
 mod network;
-mod notify_webhooks;
+mod notify;
 mod otlp;
 mod ownership;
 mod profile;
@@ -56,7 +56,9 @@ pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
 pub(crate) use liteio_import::volume::TakeOver;
 pub use liteio_observe::audit::settings::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
-pub use liteio_observe::events::settings::{EventSettings, Webhook};
+pub use liteio_observe::events::settings::{
+    Destination, EventSettings, RedisFormat, RedisServer, SqsQueue, Webhook,
+};
 pub use liteio_observe::otlp_settings::OtlpSettings;
 pub use liteio_wire::settings::{CertificateFiles, ConfigError, TlsSettings};
 

@@ -7,7 +7,7 @@ use super::{
 };
 use super::{
     audit, background, backup, buckets, cluster, console_oidc, credentials, domains, events, keys,
-    log, network, notify_webhooks, otlp, ownership, storage, tables, take_over, test_api,
+    log, network, notify, otlp, ownership, storage, tables, take_over, test_api,
 };
 use crate::cli::ServerArgs;
 
@@ -126,7 +126,7 @@ impl Config {
         let cluster = cluster::resolve(&arguments.cluster)?;
         config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
         config.audit.webhooks.extend(audit::of_minio(variables)?);
-        notify_webhooks::add_minios(&mut config.events, variables)?;
+        notify::add_minios(&mut config.events, variables)?;
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         backup::check_standby(&config)?;

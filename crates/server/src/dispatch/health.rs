@@ -168,10 +168,10 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     };
     if let full @ 1.. = store.full_event_queues(&outbox) {
         let told =
-            "queues of events are full, and new events are lost: a webhook does not accept them";
+            "queues of events are full, and new events are lost: a target does not accept them";
         return Some(format!("{full} {told}"));
     }
     let lost = outbox.lost().saturating_sub(lost_at_start);
-    let told = "events were lost since the start, because the queue of a webhook was full";
+    let told = "events were lost since the start, because the queue of a target was full";
     (lost > 0).then(|| format!("{lost} {told}"))
 }

@@ -503,8 +503,8 @@ async fn a_public_access_block_refuses_public_acls() {
 #[tokio::test]
 async fn an_acl_that_is_put_is_told() {
     let mut receiver = Receiver::start().await;
-    let webhooks = vec![Webhook::new("hook", receiver.url()).expect("valid")];
-    let events = EventSettings { webhooks, ..EventSettings::default() };
+    let targets = vec![Webhook::new("hook", receiver.url()).expect("valid").into()];
+    let events = EventSettings { targets, ..EventSettings::default() };
     let server = harness::with_events(events).await;
     bucket_with_acls(&server).await;
     server

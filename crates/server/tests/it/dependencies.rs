@@ -499,7 +499,11 @@ const PACKAGES: [(&str, &[&str], &[&str]); 30] = [
         &["access", "auth", "iceberg", "identity", "policy", "store", "wire"],
         &["tokio"],
     ),
-    ("liteio-observe", &["access", "identity", "store", "wire"], &["rustix", "serde", "tokio"]),
+    (
+        "liteio-observe",
+        &["access", "client", "identity", "store", "wire"],
+        &["redis", "rustix", "serde", "tokio"],
+    ),
     ("liteio-tier", &["access", "client", "store"], &["tokio"]),
     (
         "liteio-admin",
@@ -575,13 +579,14 @@ const PACKAGES: [(&str, &[&str], &[&str]); 30] = [
 ];
 
 /// Packages of others that a crate names in its manifest only where [`PACKAGES`] says so.
-const NAMED: [&str; 12] = [
+const NAMED: [&str; 13] = [
     "axum",
     "clap",
     "getrandom",
     "hyper",
     "quick-xml",
     "redb",
+    "redis",
     "rustix",
     "rustls",
     "s3s",

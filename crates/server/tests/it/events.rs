@@ -26,8 +26,8 @@ fn hook(url: &str) -> Webhook {
 
 /// A server whose webhook `hook` is that receiver.
 async fn server(receiver: &Receiver) -> TestServer {
-    let webhooks = vec![hook(&receiver.url())];
-    harness::with_events(EventSettings { webhooks, ..EventSettings::default() }).await
+    let targets = vec![hook(&receiver.url()).into()];
+    harness::with_events(EventSettings { targets, ..EventSettings::default() }).await
 }
 
 fn document(inner: &str) -> String {
@@ -300,7 +300,7 @@ async fn many_events_that_are_refused_do_not_hold_up_the_others() {
 async fn the_head_of_an_answer_decides_whatever_its_body_does() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    let settings = EventSettings { webhooks: vec![hook(&url)], ..EventSettings::default() };
+    let settings = EventSettings { targets: vec![hook(&url).into()], ..EventSettings::default() };
     let server = harness::with_events(settings).await;
     server.bucket("mine").await;
     server.put("/mine?notification", queue(ALL)).await.expect_status(200);
@@ -326,7 +326,7 @@ async fn the_head_of_an_answer_decides_whatever_its_body_does() {
 async fn a_webhook_may_be_for_some_users_only() {
     let mut receiver = Receiver::start().await;
     let webhook = Webhook { users: vec!["bob".to_owned()], ..hook(&receiver.url()) };
-    let settings = EventSettings { webhooks: vec![webhook], ..EventSettings::default() };
+    let settings = EventSettings { targets: vec![webhook.into()], ..EventSettings::default() };
     let server = harness::with_events(settings).await;
     server.bucket("alices").await;
     server.put("/alices?notification", queue(ALL)).await.expect_error(400, "InvalidArgument");
@@ -339,8 +339,8 @@ async fn a_webhook_may_be_for_some_users_only() {
 #[tokio::test]
 async fn a_full_queue_stops_no_write_and_the_health_tells_of_it() {
     let receiver = Receiver::deciding(|_| 500).await;
-    let webhooks = vec![hook(&receiver.url())];
-    let settings = EventSettings { webhooks, waiting_max: 2, ..EventSettings::default() };
+    let targets = vec![hook(&receiver.url()).into()];
+    let settings = EventSettings { targets, waiting_max: 2, ..EventSettings::default() };
     let server = harness::with_events(settings).await;
     server.bucket("mine").await;
     server.put("/mine?notification", queue(ALL)).await.expect_status(200);
@@ -364,7 +364,7 @@ async fn events_are_signed_with_the_secret_of_their_webhook() {
         "[[webhook]]\nname = 'hook'\nurl = '{url}'\nsecret = 'very secret'\ntoken = 'ticket'\n"
     );
     std::fs::write(&file, text).expect("written");
-    let settings = EventSettings { webhook_file: Some(file), ..EventSettings::default() };
+    let settings = EventSettings { target_file: Some(file), ..EventSettings::default() };
     let server = harness::with_events(settings).await;
     server.bucket("mine").await;
     server.put("/mine?notification", queue(ALL)).await.expect_status(200);
@@ -401,15 +401,15 @@ async fn a_webhook_over_tls_is_given_events_if_its_certificate_is_trusted() {
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, ca_certificate.pem()).expect("written");
     let url = format!("https://localhost:{}/hook", receiver.address.port());
-    let webhooks = vec![hook(&url)];
+    let targets = vec![hook(&url).into()];
 
     // Without the authority nothing is sent, and the event waits.
-    let settings = EventSettings { webhooks: webhooks.clone(), ..EventSettings::default() };
+    let settings = EventSettings { targets: targets.clone(), ..EventSettings::default() };
     let doubtful = harness::with_events(settings).await;
     doubtful.bucket("doubtful").await;
     doubtful.put("/doubtful?notification", queue(ALL)).await.expect_status(200);
 
-    let settings = EventSettings { webhooks, ca_file: Some(file), ..EventSettings::default() };
+    let settings = EventSettings { targets, ca_file: Some(file), ..EventSettings::default() };
     let server = harness::with_events(settings).await;
     server.bucket("mine").await;
     server.put("/mine?notification", queue(ALL)).await.expect_status(200);

@@ -37,6 +37,8 @@ mod directory_buckets;
 mod documents;
 mod encryption;
 mod error_documents;
+mod event_queues;
+mod event_redis;
 mod events;
 mod exec;
 mod failing;

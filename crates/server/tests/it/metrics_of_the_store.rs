@@ -93,9 +93,9 @@ async fn a_scrub_tells_its_records_its_damage_and_its_end() {
 #[tokio::test]
 async fn the_outbox_tells_what_waits_what_is_lost_and_who_fails() {
     let receiver = Receiver::deciding(|_| 500).await;
-    let webhooks = vec![Webhook::new("hook", receiver.url()).expect("valid")];
+    let targets = vec![Webhook::new("hook", receiver.url()).expect("valid").into()];
     let server =
-        with_events(EventSettings { webhooks, waiting_max: 2, ..EventSettings::default() }).await;
+        with_events(EventSettings { targets, waiting_max: 2, ..EventSettings::default() }).await;
     server.bucket("photos").await;
     let asked = "<NotificationConfiguration><QueueConfiguration>\
                  <Queue>arn:aws:sqs:us-east-1:000000000000:hook</Queue>\

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -48,7 +48,8 @@ impl Post {
     }
 }
 
-type Decide = Arc<dyn Fn(&Post) -> u16 + Send + Sync>;
+/// The status and the body of an answer.
+type Decide = Arc<dyn Fn(&Post) -> (u16, String) + Send + Sync>;
 
 /// A server on a free port, which answers each request as it is told to.
 pub(crate) struct Receiver {
@@ -66,12 +67,19 @@ impl Receiver {
     pub(crate) async fn deciding(
         decide: impl Fn(&Post) -> u16 + Send + Sync + 'static,
     ) -> Receiver {
+        Receiver::answering(move |post| (decide(post), String::new())).await
+    }
+
+    /// One that answers with the status and the body that `decide` says.
+    pub(crate) async fn answering(
+        decide: impl Fn(&Post) -> (u16, String) + Send + Sync + 'static,
+    ) -> Receiver {
         Receiver::listening(Arc::new(decide), None).await
     }
 
     /// One that speaks TLS.
     pub(crate) async fn secure(acceptor: TlsAcceptor) -> Receiver {
-        Receiver::listening(Arc::new(|_| 200), Some(acceptor)).await
+        Receiver::listening(Arc::new(|_| (200, String::new())), Some(acceptor)).await
     }
 
     async fn listening(decide: Decide, acceptor: Option<TlsAcceptor>) -> Receiver {
@@ -129,10 +137,12 @@ async fn serve(
             let (parts, body) = request.into_parts();
             let body = body.collect().await.expect("a whole body").to_bytes();
             let post = Post { headers: parts.headers, body };
-            let status = StatusCode::from_u16(decide(&post)).expect("a status");
+            let (status, answer) = decide(&post);
+            let status = StatusCode::from_u16(status).expect("a status");
             // Nobody listens any more at the end of a test.
             let _ = sender.send(post);
-            let response = Response::builder().status(status).body(Empty::<Bytes>::new());
+            let answer = Full::new(Bytes::from(answer));
+            let response = Response::builder().status(status).body(answer);
             Ok::<_, Infallible>(response.expect("a response"))
         }
     });

@@ -39,6 +39,7 @@ use super::kms::Secrets;
 pub use super::targets::FormerWebhook;
 use super::{bring_users, targets, walk};
 use crate::prepare::settings::InitialBucket;
+pub use crate::target::KnownTarget;
 use crate::target::{Failure, Target, is_bucket_name};
 
 /// File of the webhooks in MinIO's settings.
@@ -66,8 +67,8 @@ pub struct Settings<'s> {
     pub keys: &'s KeyRing,
     /// The answer to what cannot be taken over.
     pub take_over: TakeOver,
-    /// Names of the webhooks that the server has.
-    pub webhooks: Vec<String>,
+    /// The targets of events that the server has.
+    pub event_targets: Vec<KnownTarget>,
     /// Names of the webhooks that MinIO's variables turn off, whatever its settings say.
     pub turned_off: Vec<String>,
     /// Checks a webhook of MinIO's settings, with the reason why the server cannot have it.
@@ -108,19 +109,19 @@ impl Volume {
         }
     }
 
-    /// Keeps the webhooks in MinIO's settings that the server lacks. Returns the names of all that it will
+    /// Keeps the webhooks in MinIO's settings that the server lacks. Returns all targets that it will
     /// have.
     fn keep_webhooks(
         &self,
         former: targets::Targets,
         settings: &Settings<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<String>, String> {
-        let mut names = settings.webhooks.clone();
+    ) -> Result<Vec<KnownTarget>, String> {
+        let mut known = settings.event_targets.clone();
         let mut kept = Vec::new();
         notes.extend(former.notes);
         for webhook in former.webhooks {
-            if names.contains(&webhook.name) {
+            if known.iter().any(|target| target.name == webhook.name) {
                 continue;
             }
             if settings.turned_off.contains(&webhook.name) {
@@ -132,7 +133,7 @@ impl Volume {
             }
             match (settings.check_webhook)(&webhook) {
                 Ok(()) => {
-                    names.push(webhook.name.clone());
+                    known.push(KnownTarget::webhook(&webhook.name));
                     kept.push(webhook);
                 }
                 Err(reason) => notes.push(format!(
@@ -145,7 +146,7 @@ impl Volume {
         let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
         private_file::write(&path, &text)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        Ok(names)
+        Ok(known)
     }
 
     fn own(&self) -> PathBuf {
@@ -268,9 +269,9 @@ impl Volume {
         let secrets = Secrets::of(settings.identity, settings.keys);
         let mut notes = Vec::new();
         let former = targets::read(&self.root, &secrets);
-        let webhooks = self.keep_webhooks(former, settings, &mut notes)?;
+        let event_targets = self.keep_webhooks(former, settings, &mut notes)?;
         let ring = settings.keys.clone();
-        let target = Target::of_volume(&data, owner, survey.keys, ring, webhooks, given_up)?;
+        let target = Target::of_volume(&data, owner, survey.keys, ring, event_targets, given_up)?;
         notes.iter().for_each(|note| target.tally.note(note));
         if survey.uploads > 0 {
             target.tally.note(&format!(

@@ -113,7 +113,7 @@ fn webhooks_of_settings_are_kept_unless_the_server_has_them_or_variables_turn_th
         identity: &IdentitySettings::new(CredentialsSource::Made),
         keys: &KeyRing::default(),
         take_over: TakeOver::default(),
-        webhooks: vec!["own".to_owned()],
+        event_targets: vec![KnownTarget::webhook("own")],
         turned_off: vec!["off".to_owned()],
         check_webhook: |webhook| match &*webhook.name {
             "bad" => Err("it is bad".to_owned()),
@@ -123,8 +123,9 @@ fn webhooks_of_settings_are_kept_unless_the_server_has_them_or_variables_turn_th
     };
     let mut notes = Vec::new();
     let found = targets::Targets { webhooks, notes: Vec::new() };
-    let names = volume.keep_webhooks(found, &settings, &mut notes).expect("kept");
-    assert_eq!(names, ["own", "kept"], "those that notifications may refer to");
+    let known = volume.keep_webhooks(found, &settings, &mut notes).expect("kept");
+    let expected = ["own", "kept"].map(KnownTarget::webhook);
+    assert_eq!(known, expected, "those that notifications may refer to");
     assert_eq!(volume.webhooks(), Ok(vec![former("kept")]));
     let has = |part: &str| notes.iter().any(|note| note.contains(part));
     assert!(notes.len() == 2 && has("off of MinIO's events") && has("it is bad"), "{notes:?}");

@@ -32,6 +32,11 @@ pub(super) fn host(value: &str, arguments: &mut ServerArgs) -> Result<bool, Stri
     Ok(true)
 }
 
+pub(super) fn event_target_file(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.event_target_file = Some(value.into());
+    Ok(true)
+}
+
 pub(super) fn port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let port = value.parse::<u16>().map_err(|_| format!("{value:?} is not a port number"))?;
     arguments.port = Some(port);

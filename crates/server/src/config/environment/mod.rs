@@ -94,7 +94,7 @@ impl Variables {
 pub(crate) fn is_known(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name)
         || super::audit::is_of_minio(name)
-        || super::notify_webhooks::is_of_minio(name)
+        || super::notify::is_of_minio(name)
 }
 
 /// True for the name of a variable that Kubernetes makes of a Service in the namespace: those of one named `liteio` would

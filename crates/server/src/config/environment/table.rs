@@ -59,6 +59,12 @@ pub(super) const TABLE: &[Variable] = &[
         Gives("data_dir", give::driver),
         "`memory://` is `--memory`; `local:///DIR` or `/DIR` is `--data-dir`; other values are rejected",
     ),
+    row(
+        "LITEIO_WEBHOOK_FILE",
+        LiteIo,
+        Gives("event_target_file", give::event_target_file),
+        "`--event-target-file`",
+    ),
     row("LITEIO_IN_MEMORY", LiteIo, Gives("memory", give::memory), "`--memory`"),
     row("LITEIO_NO_FSYNC", LiteIo, Gives("durability", give::no_fsync), "`--durability os`"),
     row("LITEIO_NO_LOG", LiteIo, Gives("log", give::no_log), "`--log warn`"),
