@@ -18,6 +18,9 @@ use crate::metadata::{Unread, is_unwritten};
 /// Buckets on a page.
 const BUCKETS: usize = 100;
 
+/// A bucket of a walk, or the name of one and the reason why it cannot be read.
+pub(super) type Found<'b> = Result<&'b Arc<Bucket>, (&'b str, Failure)>;
+
 /// A pass.
 pub(super) struct Pass<'p> {
     pub(super) app: &'p App,
@@ -60,7 +63,7 @@ impl<'p> Pass<'p> {
     /// meanwhile are left out.
     pub(super) fn each_bucket(
         &self,
-        visit: &mut dyn FnMut(Result<&Arc<Bucket>, (&str, Failure)>) -> Result<(), StoreError>,
+        visit: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut after = None;
         loop {
