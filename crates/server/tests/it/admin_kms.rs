@@ -2,10 +2,13 @@
 
 use std::fs;
 
+use liteio::{KeySources, MasterKeySource};
 use serde_json::{Value, json};
 
 use crate::client::Shell;
-use crate::harness::{ALICE, TestServer, both, with_keys};
+use crate::harness::{
+    ACCOUNTS, ALICE, CAROL, TestServer, in_memory_with_users, memory, start_with, with_keys,
+};
 use crate::reply::Reply;
 
 /// The paths of current clients, and of those before 2022.
@@ -63,21 +66,22 @@ async fn the_keys_of_the_files_are_listed_and_checked() {
 
 #[tokio::test]
 async fn a_server_without_named_keys_tells_of_its_master_key_or_that_it_has_none() {
-    let [in_memory, directory] = both().await;
-    // Data in memory has a master key that ends with the process.
-    assert_eq!(told(&in_memory, "/minio/kms/v1/key/list").await, json!([]));
-    let status = told(&in_memory, "/minio/kms/v1/key/status").await;
+    let keys = KeySources { master: Some(MasterKeySource::OfProcess), kms_file: None };
+    let with_master = start_with("memory", "us-east-1", |builder, _| builder.keys(keys)).await;
+    assert_eq!(told(&with_master, "/minio/kms/v1/key/list").await, json!([]));
+    let status = told(&with_master, "/minio/kms/v1/key/status").await;
     let id = status["key-id"].as_str().expect("an id");
     assert!(id.starts_with("the master key ") && status["encryption-error"].is_null(), "{status}");
+    let bare = memory().await;
     for path in ["key/list", "key/status", "status"] {
-        let refused = send(&directory, "GET", &format!("/minio/kms/v1/{path}")).await;
+        let refused = send(&bare, "GET", &format!("/minio/kms/v1/{path}")).await;
         check_error(&refused, 501, "NotImplemented", "--kms-key-file");
     }
 }
 
 #[tokio::test]
 async fn users_need_the_permissions_of_minio() {
-    let server = crate::harness::in_memory_with_users(crate::harness::ACCOUNTS).await;
+    let server = in_memory_with_users(ACCOUNTS).await;
     for (method, path) in [
         ("GET", "key/list"),
         ("GET", "key/status"),
@@ -85,7 +89,7 @@ async fn users_need_the_permissions_of_minio() {
         ("POST", "key/create?key-id=a"),
     ] {
         let request = server.request(method, &format!("/minio/kms/v1/{path}"));
-        let refused = request.by(crate::harness::CAROL).send().await;
+        let refused = request.by(CAROL).send().await;
         check_error(&refused, 403, "AccessDenied", "kms:");
         let request = server.request(method, &format!("/minio/kms/v1/{path}"));
         check_error(&request.anonymous().send().await, 403, "AccessDenied", "sign the request");
@@ -117,7 +121,7 @@ fn the_client_lists_and_checks_keys() {
     }
     let other = shell.fails(&["admin", "kms", "metrics", "a"]);
     assert!(other.contains("not part of this client"), "{other}");
-    let bare = Shell::start();
+    let bare = Shell::start_with(&["--aws-defaults"]);
     assert_eq!(bare.ok(&kms(&["list", "a"])), "no named keys\n");
     assert!(bare.ok(&kms(&["status", "a"])).starts_with("Key: the master key "));
 }
