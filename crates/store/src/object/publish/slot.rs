@@ -1,4 +1,4 @@
-//! [`Slot`]: a key that a transaction writes to. What every change of it reads first, and writes last.
+//! [`Slot`]: a key that a transaction writes to, with the reads before every change of it and the writes after it.
 
 use std::iter::once_with;
 use std::sync::Arc;
