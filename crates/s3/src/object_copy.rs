@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
     AnnotationDirective, AnnotationQuery, ArchiveAccess, Bucket, CopyOptions, CopyOutcome,
@@ -35,6 +36,7 @@ pub(super) async fn copy_object(
 ) -> Resp<CopyObjectOutput> {
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    refuse_body(&headers)?;
     unsupported::check_write(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
@@ -126,6 +128,16 @@ pub(super) async fn copy_object(
         options.annotations = again.1;
     };
     response(app, &target_bucket, &copied, &asked)
+}
+
+/// Refuses a copy that brings bytes, as AWS does: a client that sends some expects them to be stored.
+pub(super) fn refuse_body(headers: &HeaderMap) -> S3Result<()> {
+    match header(headers, CONTENT_LENGTH) {
+        None | Some("0") => Ok(()),
+        Some(_) => Err(error::invalid_request(
+            "The request included a body. Requests of this type must not include a non-empty body.",
+        )),
+    }
 }
 
 /// Attempts of a copy whose source gets its first annotation meanwhile.

@@ -75,6 +75,7 @@ pub(super) async fn upload_part_copy(
 ) -> Resp<UploadPartCopyOutput> {
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    object_copy::refuse_body(&headers)?;
     unsupported::check_write(&headers, &extensions)?;
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let number = part_number(input.part_number)?;

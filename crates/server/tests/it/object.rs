@@ -548,6 +548,24 @@ async fn user_metadata_beyond_ascii_comes_back_in_encoded_words() {
     }
 }
 
+/// Recorded on AWS in versitygw's issue 1242.
+#[tokio::test]
+async fn a_copy_with_a_body_is_refused() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "bytes").await.expect_status(200);
+    let begun = server.post("/mine/parts?uploads", "").await.expect_status(200);
+    let part = format!("/mine/parts?partNumber=1&uploadId={}", begun.element("UploadId"));
+    for target in ["/mine/copy", &part] {
+        let copy = |body: &'static str| {
+            server.request("PUT", target).header("x-amz-copy-source", "/mine/key").body(body).send()
+        };
+        let refused = copy("other bytes").await.expect_error(400, "InvalidRequest");
+        assert!(refused.element("Message").contains("a non-empty body"), "{target}");
+        copy("").await.expect_status(200);
+    }
+}
+
 #[tokio::test]
 async fn a_plus_in_the_source_of_a_copy_is_a_space() {
     let server = harness::memory().await;
