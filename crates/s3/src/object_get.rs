@@ -195,6 +195,15 @@ impl Parameters {
                 return Err(repeated(name));
             }
         }
+        // As on AWS, which ignores other unknown parameters of a read.
+        if let Some((name, value)) = query.unknown_override() {
+            return Err(s3_error!(
+                Details::argument(name, value),
+                InvalidArgument,
+                "{name} is not in the set of overridable response headers. Please refer to the S3 API \
+                 documentation for a complete list of overridable response headers."
+            ));
+        }
         for (name, value) in query.overrides() {
             let sent = || format!("response-{name}");
             if found.overrides.iter().any(|(other, _)| *other == name) {

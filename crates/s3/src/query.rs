@@ -12,6 +12,9 @@ use http::{Extensions, HeaderName, Uri};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Query(Option<Arc<[(String, String)]>>);
 
+/// The start of a parameter that overrides a response header.
+const OVERRIDE: &str = "response-";
+
 /// Requests without parameters have no query in their extensions.
 static EMPTY: Query = Query(None);
 
@@ -53,6 +56,12 @@ impl Query {
     pub(super) fn overrides(&self) -> impl Iterator<Item = (HeaderName, &str)> {
         self.pairs().filter_map(|(name, value)| Some((overridden(name)?, value)))
     }
+
+    /// The first parameter that would override a response header that cannot be overridden.
+    pub(super) fn unknown_override(&self) -> Option<(&str, &str)> {
+        let is_unknown = |name: &str| name.starts_with(OVERRIDE) && overridden(name).is_none();
+        self.pairs().find(|(name, _)| is_unknown(name))
+    }
 }
 
 /// True if a URI has a parameter with one of these names, for decisions before authentication.
@@ -74,7 +83,7 @@ fn pairs(uri: &Uri) -> form_urlencoded::Parse<'_> {
 
 /// The response header that a parameter overrides.
 fn overridden(name: &str) -> Option<HeaderName> {
-    Some(match name.strip_prefix("response-")? {
+    Some(match name.strip_prefix(OVERRIDE)? {
         "cache-control" => CACHE_CONTROL,
         "content-disposition" => CONTENT_DISPOSITION,
         "content-encoding" => CONTENT_ENCODING,
@@ -135,6 +144,9 @@ mod tests {
             let found: Vec<_> = query.overrides().collect();
             assert_eq!(found, [(CONTENT_TYPE, "text/html")], "{name}");
         }
-        assert_eq!(query("response-other=a&Response-Expires=b").overrides().count(), 0);
+        let others = query("Response-Expires=b&response%2Dother=a");
+        assert_eq!(others.overrides().count(), 0);
+        assert_eq!(others.unknown_override(), Some(("response-other", "a")));
+        assert_eq!(query("response-expires=b&response=a").unknown_override(), None);
     }
 }

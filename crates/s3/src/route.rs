@@ -99,6 +99,8 @@ impl Target {
 pub(super) const LIST_OF_DIRECTORIES: &str = "ListDirectoryBuckets";
 /// The parameter of the listening operations that names an event, one of several.
 const REPEATED: &str = "events";
+/// The parameter of ListObjectsV2, with the version as its value.
+const LIST_TYPE: &str = "list-type";
 /// The parameter in which SDKs name the operation. s3s tells the lists of buckets by it.
 pub(super) const OPERATION: &str = "x-id";
 
@@ -142,6 +144,16 @@ impl Route {
                 Some(source) if !route.copies() => no_copy(source),
                 _ => route.refusal(name),
             });
+        }
+        // s3s knows the operation by this value, and would take the request for another one.
+        if let Some(value) = query.get(LIST_TYPE).filter(|value| *value != "2")
+            && route.required.contains(&LIST_TYPE)
+        {
+            return Err(s3_error!(
+                Details::argument(LIST_TYPE, value),
+                InvalidArgument,
+                "Invalid List Type specified in Request"
+            ));
         }
         // A repeated parameter is ambiguous: authorization could use one value and the operation
         // the other.
@@ -338,8 +350,13 @@ mod tests {
     #[test]
     fn every_operation_is_found_by_its_own_parameters() {
         for expected in S3Api::ROUTES {
-            let uri = format!("{}?{}", path(expected.level), expected.required.join("&"));
-            let mut names = expected.required.to_vec();
+            // The only parameter that has one value.
+            let with_value = |name: &&'static str| match *name {
+                LIST_TYPE => "list-type=2",
+                name => name,
+            };
+            let mut names: Vec<_> = expected.required.iter().map(with_value).collect();
+            let uri = format!("{}?{}", path(expected.level), names.join("&"));
             names.extend(expected.known);
             let all = format!("{}?{}", path(expected.level), names.join("&"));
             let head = Request::builder().method(expected.method);
