@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 
 use super::error;
-use liteio_wire::reply::ApiError;
+use liteio_wire::reply::{ApiError, ErrorCode};
 pub(super) const X_AMZ_DATE: &str = "x-amz-date";
 pub(super) const X_AMZ_CONTENT_SHA256: &str = "x-amz-content-sha256";
 pub(super) const X_AMZ_DECODED_CONTENT_LENGTH: &str = "x-amz-decoded-content-length";
@@ -71,10 +71,15 @@ impl<'a> SecurityHeaders<'a> {
     /// that is malformed and not signed is an error of the signature.
     ///
     /// # Errors
-    /// `InvalidArgument` if it is no length.
+    /// `MissingContentLength` if it is no length, as on AWS.
     pub(super) fn decoded_content_length(&self) -> Result<Option<u64>, ApiError> {
-        let text = self.decoded_content_length;
-        text.map(|text| length(text, X_AMZ_DECODED_CONTENT_LENGTH)).transpose()
+        let Some(text) = self.decoded_content_length else { return Ok(None) };
+        digits(text).map(Some).ok_or_else(|| {
+            ApiError::new(
+                ErrorCode::MissingContentLength,
+                format!("The header {X_AMZ_DECODED_CONTENT_LENGTH} is not a valid length"),
+            )
+        })
     }
 }
 
@@ -107,10 +112,14 @@ fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Re
     }
 }
 
-fn length(text: &str, name: &str) -> Result<u64, ApiError> {
+fn digits(text: &str) -> Option<u64> {
     // `parse` alone would accept a plus sign.
     let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    digits.and_then(|text| text.parse().ok()).ok_or_else(|| {
+    digits.and_then(|text| text.parse().ok())
+}
+
+fn length(text: &str, name: &str) -> Result<u64, ApiError> {
+    digits(text).ok_or_else(|| {
         let message = format!("The header {name} is not a valid length");
         error::invalid_argument(message).with("ArgumentName", name)
     })
@@ -219,7 +228,8 @@ mod tests {
         for length in ["-1", "+1", "", "1.0", "18446744073709551616", "0x10"] {
             let headers = headers(&[("x-amz-decoded-content-length", length)]);
             let found = SecurityHeaders::scan(&headers).expect("the value is read later");
-            assert!(found.decoded_content_length().is_err(), "{length:?}");
+            let error = found.decoded_content_length().expect_err(length);
+            assert_eq!(error.code(), "MissingContentLength", "{length:?}");
         }
     }
 }

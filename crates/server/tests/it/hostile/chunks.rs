@@ -58,7 +58,7 @@ fn broken_framing() {
     assert_absent(&server, "chunks");
     for length in ["", "-1", "abc", "18446744073709551616"] {
         let request = unsigned(length, "", format!("4\r\ndata{end}"));
-        check(&server, [row(format!("length {length:?}"), &request, 400, "InvalidArgument")]);
+        check(&server, [row(format!("length {length:?}"), &request, 411, "MissingContentLength")]);
     }
     let huge = unsigned("5368709121", "", format!("4\r\ndata{end}"));
     check(&server, [row("5 GiB and a byte", &huge, 400, "EntityTooLarge")]);
