@@ -105,6 +105,9 @@ fn named(grant: TargetGrant) -> S3Result<GrantDto> {
         Some("FULL_CONTROL") => PermissionDto::FULL_CONTROL,
         Some("READ") => PermissionDto::READ,
         Some("WRITE") => PermissionDto::WRITE,
+        // Not documented, but accepted by AWS.
+        Some("READ_ACP") => PermissionDto::READ_ACP,
+        Some("WRITE_ACP") => PermissionDto::WRITE_ACP,
         _ => return Err(error::malformed_xml()),
     };
     let permission = Some(PermissionDto::from_static(permission));

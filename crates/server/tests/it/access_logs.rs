@@ -254,18 +254,25 @@ async fn nothing_is_delivered_that_the_target_does_not_allow() {
     server.put("/logs?ownershipControls", ownership).await.expect_status(200);
     let acl = server.request("PUT", "/logs?acl").header("x-amz-acl", "log-delivery-write");
     acl.send().await.expect_status(200);
-    let grants = "<TargetGrants><Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-                  xsi:type=\"CanonicalUser\"><ID>bob-id</ID></Grantee><Permission>READ</Permission>\
-                  </Grant></TargetGrants>";
-    let with_grants = logging("logs", "l/", grants);
+    // AWS takes more permissions than it documents: LocalStack's `test_put_bucket_logging_accept_wrong_grants`.
+    let grants = ["READ", "READ_ACP"].map(|permission| {
+        format!(
+            "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+             xsi:type=\"CanonicalUser\"><ID>bob-id</ID></Grantee>\
+             <Permission>{permission}</Permission></Grant>"
+        )
+    });
+    let grants = format!("<TargetGrants>{}</TargetGrants>", grants.concat());
+    let with_grants = logging("logs", "l/", &grants);
     server.put("/source?logging", &with_grants).await.expect_status(200);
     server.get("/source/key").await.expect_status(200);
     // The line of the change itself has the grants from before.
     let lines = delivered(&server, 2).await;
     let read = lines.iter().find(|(_, line)| line.contains(" REST.GET.OBJECT "));
     let key = format!("/logs/{}", read.expect("a line").0);
-    // Bob has got the right to read it.
+    // Bob has got the right to read it, and its ACL.
     server.request("GET", &key).by(BOB).send().await.expect_status(200);
+    server.request("GET", &format!("{key}?acl")).by(BOB).send().await.expect_status(200);
     let acl = server.request("PUT", "/logs?acl").header("x-amz-acl", "private");
     acl.send().await.expect_status(200);
     let enforced = ownership.replace("Preferred", "Enforced");
