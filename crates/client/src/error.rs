@@ -118,6 +118,7 @@ impl ServiceError {
             "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken" => {
                 "get new session credentials, and set them in MC_HOST_<alias> or in the alias"
             }
+            "ReplicationConfigurationNotFoundError" => "make a rule with `replicate add`",
             "RequestTimeTooSkewed" => "set the clock of this machine",
             "BucketNotEmpty" => "remove its objects, or use `rb --force`",
             "MethodNotAllowed" => "this may be the URL of a console: S3 has a port of its own",

@@ -15,7 +15,7 @@ pub(crate) use self::admin::{
 };
 pub(crate) use self::settings::{
     CorsVerb, EncryptVerb, EventArgs, EventHoldVerb, EventVerb, IlmVerb, LegalHoldVerb, QuotaVerb,
-    ReplicateArgs, ReplicateVerb, RetentionVerb, RuleAddArgs, RuleArgs, RuleEditArgs,
+    ReplicateArgs, ReplicateVerb, ResyncVerb, RetentionVerb, RuleAddArgs, RuleArgs, RuleEditArgs,
     RuleRemoveArgs, RuleVerb, SelectionArgs,
 };
 use crate::session::PathStyle;

@@ -391,13 +391,33 @@ pub(crate) enum ReplicateVerb {
     Export { target: String },
     /// Replace all rules by JSON from standard input.
     Import { target: String },
-    /// Not supported.
-    #[command(hide = true)]
-    Status(super::Elsewhere),
-    /// Not supported.
-    #[command(hide = true)]
-    Resync(super::Elsewhere),
+    /// Show the changes that wait, the copies and the failures of each target.
+    Status { target: String },
+    /// Send the versions of a bucket to a target again.
+    #[command(subcommand)]
+    Resync(ResyncVerb),
     /// Not supported.
     #[command(hide = true)]
     Backlog(super::Elsewhere),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResyncVerb {
+    /// Begin to send all versions again.
+    Start {
+        target: String,
+        /// ARN of the target that needs them [default: the only target of the bucket].
+        #[arg(long, value_name = "ARN")]
+        remote_bucket: Option<String>,
+        /// Only versions that are older: 7d10h.
+        #[arg(long, value_name = "AGE")]
+        older_than: Option<String>,
+    },
+    /// Show how far it is.
+    Status {
+        target: String,
+        /// ARN of a target [default: all targets].
+        #[arg(long, value_name = "ARN")]
+        remote_bucket: Option<String>,
+    },
 }

@@ -116,7 +116,7 @@ impl S3 {
     }
 }
 
-fn json_of(bytes: &[u8]) -> Result<Value, Error> {
+pub(super) fn json_of(bytes: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(bytes)
         .map_err(|error| Error::transport(format!("the answer is no JSON: {error}")))
 }

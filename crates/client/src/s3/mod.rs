@@ -13,6 +13,7 @@ mod listing;
 mod multipart;
 mod object;
 mod presign;
+mod replication;
 mod request;
 mod settings;
 mod sign;

@@ -415,7 +415,7 @@ fn former_names_of_verbs_still_work() {
         (&["ilm", "restore", "old/bucket/page"], "restore-object"),
         (&["admin", "heal", "old"], "`admin heal` is not part of this client"),
         (&["admin", "config", "set", "old", "region", "name=x"], "liteio --help"),
-        (&["replicate", "resync", "start", "old/bucket"], "mc replicate resync"),
+        (&["replicate", "backlog", "old/bucket"], "the metrics of the server"),
     ] {
         let message = shell.fails(arguments);
         assert!(message.contains(expected), "{arguments:?}: {message}");

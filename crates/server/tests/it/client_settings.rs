@@ -278,7 +278,7 @@ fn replication_rules_are_added_changed_and_removed() {
         (&["replicate", "add", "a/photos", "--remote-bucket", "nobody/copies"][..], "no alias"),
         (&["replicate", "add", "a/photos", "--remote-bucket", "copies"], "ALIAS/BUCKET"),
         (&["replicate", "rm", "a/photos", "--all"], "--force"),
-        (&["replicate", "status", "a/photos"], "not part of this client"),
+        (&["replicate", "backlog", "a/photos"], "not part of this client"),
     ] {
         let message = shell.fails(wrong);
         assert!(message.contains(word), "{message}");

@@ -20,6 +20,7 @@ mod client;
 mod client_admin;
 mod client_losses;
 mod client_names;
+mod client_replication;
 mod client_settings;
 mod client_watch;
 mod cluster;

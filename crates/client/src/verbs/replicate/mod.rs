@@ -1,5 +1,8 @@
 //! `replicate`: the replication of a bucket to another service.
 
+mod resync;
+mod status;
+
 use std::sync::Arc;
 
 use http::Method;
@@ -8,11 +11,12 @@ use serde_json::{Value, json};
 use super::note::tell;
 use super::properties::tags;
 use super::{elsewhere, text_input};
-use crate::cli::{ReplicateArgs, ReplicateVerb};
+use crate::cli::{ReplicateArgs, ReplicateVerb, ResyncVerb};
 use crate::error::Error;
 use crate::s3::{AdminCall, Shape};
 use crate::session::Session;
 use crate::target::{Remote, Target};
+use crate::text::human;
 
 const REPLICATION: Shape = Shape {
     root: "ReplicationConfiguration",
@@ -56,11 +60,12 @@ pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(
             let text = format!("Replication configuration successfully set on `{target}`.");
             tell(session, text, json!({ "op": "import", "url": target }))
         }
-        ReplicateVerb::Status(_) => {
-            Err(elsewhere("replicate status", "use MinIO's `mc replicate status`"))
+        ReplicateVerb::Status { target } => status::run(session, &target).await,
+        ReplicateVerb::Resync(ResyncVerb::Start { target, remote_bucket, older_than }) => {
+            resync::start(session, &target, remote_bucket.as_deref(), older_than.as_deref()).await
         }
-        ReplicateVerb::Resync(_) => {
-            Err(elsewhere("replicate resync", "use MinIO's `mc replicate resync`"))
+        ReplicateVerb::Resync(ResyncVerb::Status { target, remote_bucket }) => {
+            resync::status(session, &target, remote_bucket.as_deref()).await
         }
         ReplicateVerb::Backlog(_) => {
             Err(elsewhere("replicate backlog", "the metrics of the server have the queue"))
@@ -71,7 +76,31 @@ pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(
 async fn some(remote: &Remote) -> Result<Value, Error> {
     let shape = (REPLICATION, NONE);
     let found = remote.s3.setting_json(&remote.bucket, "replication", shape).await?;
-    found.ok_or_else(|| Error::refused("replication configuration not set"))
+    found.ok_or_else(|| {
+        Error::refused("replication configuration not set; make a rule with `replicate add`")
+    })
+}
+
+/// The ARNs of the targets that enabled rules name, in the order of the rules.
+fn targets(config: &Value) -> Vec<String> {
+    let mut targets = Vec::new();
+    for rule in rules(config).iter().filter(|rule| rule["Status"] == "Enabled") {
+        let arn = rule["Destination"]["Bucket"].as_str().unwrap_or_default().to_owned();
+        if !arn.is_empty() && !targets.contains(&arn) {
+            targets.push(arn);
+        }
+    }
+    targets
+}
+
+/// A number as a cell of a table; a dash for one that the service does not tell.
+fn number(value: &Value) -> String {
+    value.as_u64().map_or_else(|| "-".to_owned(), |number| number.to_string())
+}
+
+/// A number of bytes as a cell of a table.
+fn size(value: &Value) -> String {
+    value.as_u64().map_or_else(|| "-".to_owned(), human)
 }
 
 async fn put(remote: &Remote, config: &Value) -> Result<(), Error> {
