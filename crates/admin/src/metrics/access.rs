@@ -63,7 +63,7 @@ fn of_token(metrics: &Metrics, token: &str) -> Option<Arc<liteio_identity::Acces
 fn refusal() -> ApiError {
     ApiError::new(
         ErrorCode::AccessDenied,
-        "Metrics need a token: make one with `mc admin prometheus generate ALIAS`, sign the request, or start the \
-         server with --metrics-auth public.",
+        "Metrics need a token: make one with `liteio metrics-token` or `mc admin prometheus generate ALIAS`, sign the \
+         request, or start the server with --metrics-auth public.",
     )
 }
