@@ -48,9 +48,13 @@ DIMENSION = 256
 
 def load_model():
     """Embedding function for a list of texts: one vector of 256 numbers for each."""
-    from model2vec import StaticModel
+    try:
+        from model2vec import StaticModel
 
-    model = StaticModel.from_pretrained("minishlab/potion-base-8M")
+        model = StaticModel.from_pretrained("minishlab/potion-base-8M")
+    except (ImportError, OSError) as error:
+        raise SystemExit(f"The model cannot be loaded: {error}\n"
+                         "Install it with `pip install model2vec`, or use --words, which needs no model.")
     return lambda texts: model.encode(texts).tolist()
 
 
