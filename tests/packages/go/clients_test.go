@@ -1,0 +1,62 @@
+// The samples of docs/go.md: the clients that Go programs use, with a server of the module liteio.
+package clients
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"liteio"
+)
+
+func TestAWS(t *testing.T) {
+	server := liteio.Start(t, liteio.Buckets("photos"))
+	server.Setenv(t)
+	ctx := context.Background()
+	settings, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(settings, func(o *s3.Options) { o.UsePathStyle = true })
+	bucket, key := aws.String("photos"), aws.String("hello.txt")
+	_, err = client.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: key, Body: strings.NewReader("hello")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: bucket, Key: key})
+	if err != nil || aws.ToInt64(object.ContentLength) != 5 {
+		t.Fatal(object, err)
+	}
+	_, err = client.GetObject(ctx, &s3.GetObjectInput{Bucket: bucket, Key: aws.String("missing.txt")})
+	var missing *types.NoSuchKey
+	if !errors.As(err, &missing) {
+		t.Fatal(err)
+	}
+}
+
+func TestMinIO(t *testing.T) {
+	server := liteio.Start(t, liteio.Buckets("photos"))
+	client, err := minio.New(strings.TrimPrefix(server.Endpoint, "http://"), &minio.Options{
+		Creds: credentials.NewStaticV4(server.AccessKey, server.SecretKey, ""),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	_, err = client.PutObject(ctx, "photos", "hello.txt", strings.NewReader("hello"), 5, minio.PutObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := client.StatObject(ctx, "photos", "hello.txt", minio.StatObjectOptions{})
+	if err != nil || stat.Size != 5 {
+		t.Fatal(stat, err)
+	}
+}
