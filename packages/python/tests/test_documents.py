@@ -16,7 +16,7 @@ def blocks_of(page):
 
 
 BLOCKS = blocks_of(PAGE) + [block for block in blocks_of(ROOT / "docs" / "testing.md") if "s3_client" in block]
-OF_TEST_API = ("s3_space", "s3_client", "s3_bucket", "server.fault(")
+OF_TEST_API = ("s3_space", "s3_client", "s3_bucket", "server.fault(", ".reset()")
 
 
 def test_the_page_has_examples():
