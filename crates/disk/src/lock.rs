@@ -102,7 +102,10 @@ pub(crate) fn file_in_use(name: &str) -> io::Error {
 fn in_use(root: &Path, file: &mut File) -> io::Error {
     let directory = root.display();
     let busy = |holder: String| {
-        io::Error::new(io::ErrorKind::ResourceBusy, format!("{directory} is in use by {holder}"))
+        io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!("{directory} is in use by {holder}: stop it, or name another directory"),
+        )
     };
     // The id in the file belongs to the last writer. If a shared lock succeeds, the holders are
     // readers, who leave no id.
