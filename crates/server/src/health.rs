@@ -33,8 +33,14 @@ pub(crate) fn check(url: &str, ca_file: Option<&Path>) -> Result<String, String>
     let (status, body) = parse_answer(&answer).ok_or(format!("{url}: not an HTTP answer"))?;
     match status {
         200 => Ok(body.to_owned()),
-        _ => Err(format!("{url}: {status} {body}")),
+        _ => Err(format!("{url}: {status} {}", message(body))),
     }
+}
+
+/// The message of an error document of S3, as a port for HTTPS answers a plain request; any other body as it is.
+fn message(body: &str) -> &str {
+    let message = body.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</Message>"));
+    message.map_or(body, |(message, _)| message)
 }
 
 /// The parts of a URL.
@@ -166,6 +172,13 @@ fn parse_answer(answer: &[u8]) -> Option<(u16, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_document_is_told_by_its_message() {
+        let document = "<Error><Code>InvalidRequest</Code><Message>Use https://.</Message></Error>";
+        assert_eq!(message(document), "Use https://.");
+        assert_eq!(message("degraded: the device is full"), "degraded: the device is full");
+    }
 
     #[test]
     fn urls() {

@@ -18,7 +18,8 @@ function findBinary(given) {
   }
   const platform = `${process.platform}-${process.arch}`;
   try {
-    return require.resolve(`@liteio/${platform}/bin/liteio`);
+    // Where npm has linked this package, its own directory does not lead to the packages beside the link.
+    return require.resolve(`@liteio/${platform}/bin/liteio`, { paths: [__dirname, process.cwd()] });
   } catch {
     // The package is not installed.
   }

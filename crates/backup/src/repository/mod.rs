@@ -165,7 +165,9 @@ impl Repository {
         match (&identity.key, sealer.fingerprint().map(|it| hex(&it))) {
             (expected, found) if *expected == found => {}
             (Some(_), None) => {
-                let what = format!("the backup at {shown} is encrypted: give its key file");
+                let what = format!(
+                    "the backup at {shown} is encrypted: give its key file (--key-file, and --backup-key-file of a server)"
+                );
                 return Err(Error::Refused(what));
             }
             (Some(_), Some(_)) => {

@@ -54,7 +54,7 @@ pub(crate) struct ServerArgs {
     pub(crate) iceberg_address: Option<String>,
     /// Serve the console at /_liteio/console/ [default: on].
     #[arg(long, value_name = "on|off", env = "LITEIO_CONSOLE", action = ArgAction::Set,
-        value_parser = BoolishValueParser::new())]
+        value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub(crate) console: Option<bool>,
     /// Second address for browsers that expect the console there [default: none; port 9001 with the
     /// profile "minio", if it is free].

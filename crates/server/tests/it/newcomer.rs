@@ -41,6 +41,20 @@ fn keys_that_a_shell_has_for_aws_are_not_those_of_the_server() {
 }
 
 #[test]
+fn keys_of_the_server_itself_are_no_reason_for_advice() {
+    let directory = directory();
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--memory", "--address", "127.0.0.1:0"])
+            .env("AWS_ACCESS_KEY_ID", "liteio")
+            .env("AWS_SECRET_ACCESS_KEY", "liteio123"),
+    );
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0));
+    assert!(!log.contains("AWS_ACCESS_KEY_ID"), "{log}");
+}
+
+#[test]
 fn the_client_knows_a_fresh_server_as_local() {
     let directory = directory();
     let own = [("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "hush-hush")];

@@ -17,6 +17,7 @@ use self::table::{Effect, Program, TABLE};
 use super::profile::Profile;
 use super::{ConfigError, credentials, error};
 use crate::cli::{ServerArgs, Source};
+use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_wire::private_file;
 
 /// Pairs of credential variables; the first given pair wins.
@@ -204,7 +205,9 @@ fn fill_credentials(
         // A container has them for its server. A shell has them for AWS itself, and a developer must not
         // find his real pair in a server that he tries.
         if is_aws && !arguments.in_container {
-            if variables.get(access).is_some() {
+            let own = arguments.access_key.as_deref().unwrap_or(DEFAULT_ACCESS_KEY);
+            // Whoever has set up his clients for this server and starts it again needs no advice.
+            if variables.get(access).is_some_and(|key| key != own) {
                 arguments.notes.push(format!(
                     "{access} is for clients: this server does not take it as its own key; give one with \
                      --access-key and --secret-key"

@@ -189,7 +189,7 @@ public class LiteIOSpace implements AutoCloseable {
             return control.call("GET", path, query, null, most.plus(WAIT_MARGIN));
         } catch (LiteIOException error) {
             if (error.status() == 408) {
-                throw new LiteIOException.Timeout("nothing matched " + filter + " within " + most);
+                throw new LiteIOException.Timeout("nothing matched " + filter + " within " + most.toMillis() / 1000.0 + " s");
             }
             throw error;
         }

@@ -122,7 +122,7 @@ final class ServerProcess {
             Thread.currentThread().interrupt();
             throw new LiteIOException("the start was interrupted", interrupted);
         } catch (Exception late) {
-            throw new LiteIOException("the server was not ready within " + START_MAX + ": " + log(), late);
+            throw new LiteIOException("the server was not ready within " + START_MAX.toSeconds() + " s: " + log(), late);
         }
         if (found == null) {
             throw failure();
