@@ -68,11 +68,16 @@ impl Resources {
         Ok(Resources { are_listed, templates: templates.into(), has_bucket, has_below })
     }
 
-    /// `true` if the statement applies to the requested resource.
-    pub(super) fn include(&self, request: &Request<'_>) -> bool {
+    /// `true` if the statement, which denies or allows, applies to the requested resource.
+    pub(super) fn include(&self, request: &Request<'_>, denies: bool) -> bool {
+        // What is denied stays denied, however the pattern was meant.
+        let is_generous = denies && self.are_listed;
         let is_of = |template: &Template| {
             template.matches(request.resource, request)
-                || request.aliases.iter().any(|alias| is_of_alias(template, alias, request))
+                || request
+                    .aliases
+                    .iter()
+                    .any(|alias| is_of_alias(template, alias, request, is_generous))
         };
         self.templates.iter().any(is_of) == self.are_listed
     }
@@ -83,13 +88,18 @@ impl Resources {
     }
 }
 
-fn is_of_alias(template: &Template, alias: &Alias<'_>, request: &Request<'_>) -> bool {
+fn is_of_alias(
+    template: &Template,
+    alias: &Alias<'_>,
+    request: &Request<'_>,
+    is_generous: bool,
+) -> bool {
     match *alias {
         Alias::Arn(arn) => template.matches(arn, request),
         // What matches the base with nothing behind it, and with this id, ends with a star that stands for any id.
         Alias::WithId { base, id } => {
             template.matches(&format!("{base}{id}"), request)
-                && (template.matches(base, request) || template.has(id, request))
+                && (is_generous || template.matches(base, request) || template.has(id, request))
         }
     }
 }

@@ -130,7 +130,8 @@ impl Statement {
 
     /// The way in which the statement names the sender, if it applies to the request.
     pub(super) fn applies(&self, request: &Request<'_>) -> Option<Grantee> {
-        let includes = |resources: &Resources| resources.include(request);
+        let includes =
+            |resources: &Resources| resources.include(request, self.effect == Effect::Deny);
         if !self.actions.include(request.action) || !self.resources.as_ref().is_none_or(includes) {
             return None;
         }

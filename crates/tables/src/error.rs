@@ -84,6 +84,11 @@ impl Exception {
         exception("CommitFailedException", StatusCode::CONFLICT, message)
     }
 
+    /// It is not known whether the request was executed.
+    pub(crate) fn state_unknown(message: impl Into<String>) -> Exception {
+        exception("CommitStateUnknownException", StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
     fn not_found(name: &'static str, error: &CatalogError) -> Exception {
         exception(name, StatusCode::NOT_FOUND, sentence(error))
     }
@@ -105,6 +110,11 @@ impl Exception {
     /// `true` if the request has a key to which an answer was given. No client sees that.
     pub(crate) fn is_answered(&self) -> bool {
         self.0.code() == ANSWERED
+    }
+
+    /// `true` if the sender may not do what he asks for.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.0.status() == StatusCode::FORBIDDEN
     }
 
     /// The message.
@@ -181,9 +191,7 @@ impl From<StoreError> for Exception {
             }
             StoreError::Unsettled { reason } => {
                 tracing::error!(reason, "it is not known whether a commit has happened");
-                exception(
-                    "CommitStateUnknownException",
-                    StatusCode::SERVICE_UNAVAILABLE,
+                Exception::state_unknown(
                     "The database does not answer. It is not known whether this was written.",
                 )
             }

@@ -10,14 +10,12 @@
 //! changes. Permission is decided for each request, also for one that was answered before.
 
 use std::cell::RefCell;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use liteio_access::{Granted, Principal};
 use liteio_iceberg::{Identifier, Namespace};
-use liteio_store::Store;
 use liteio_store::tables::{CatalogError, KeyedAnswer};
+use liteio_store::{ChecksumAlgorithm, ChecksumSet, Store};
 use serde_json::{Value, json};
 
 use super::error::{ApiResult, Exception};
@@ -73,10 +71,7 @@ impl Once {
             Principal::User(user) => user.caller.arn.as_str(),
             Principal::Anonymous => "",
         };
-        // It guards a sender against his own mistakes, so it need not withstand an attack.
-        let mut hasher = DefaultHasher::new();
-        (sent.path.as_str(), &sent.query, body).hash(&mut hasher);
-        let request = format!("{operation} {:016x} {sender}", hasher.finish());
+        let request = format!("{operation} {} {sender}", digest(sent, body));
         Ok(Some(Once { key, request, granted: RefCell::default() }))
     }
 
@@ -106,6 +101,21 @@ impl Once {
         }
         Ok(KeyedAnswer { key: self.key, request: self.request.clone(), answer })
     }
+}
+
+/// The SHA-256 of path, query and body, in hexadecimal: the same in all servers of a cluster, of whatever version.
+fn digest(sent: &Sent, body: &[u8]) -> String {
+    let mut hash = ChecksumSet::new(&[ChecksumAlgorithm::Sha256]);
+    let pairs = sent.query.iter().flat_map(|(name, value)| [name, value]);
+    for text in [&sent.path].into_iter().chain(pairs) {
+        hash.update(text.as_bytes());
+        hash.update(&[0]);
+    }
+    hash.update(&[0]);
+    hash.update(body);
+    let values = hash.finish();
+    let bytes = values.iter().flat_map(|value| value.bytes());
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `true` for a UUID of version 7.

@@ -56,6 +56,10 @@ impl Call<'_> {
         self.writer(once::empty)?
             .drop_table_at(bucket, TableKind::Table, own.clone(), expected)
             .wait()?;
+        // What fails from here on is told as it is: the answer with the key is that of the drop.
+        if let Some(once) = &self.once {
+            once.granted.take();
+        }
         // A table may have been created or registered there since.
         if self.store.find_table(bucket, &is_others)?.is_some() {
             return Ok(());

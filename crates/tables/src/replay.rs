@@ -3,11 +3,14 @@
 use http::StatusCode;
 use liteio_access::Granted;
 use liteio_iceberg::{Identifier, Namespace};
+use liteio_store::StoreError;
+use liteio_store::tables::CatalogError;
 use liteio_wire::reply::ApiError;
 use serde_json::json;
 
-use super::error::{Exception, exception};
+use super::error::{ApiResult, Exception, exception};
 use super::namespace::stored;
+use super::once::{self, Once};
 use super::{Answer, Call, Output, table, view};
 
 /// Runs the operation of a request, unless it was answered before.
@@ -18,26 +21,28 @@ pub(crate) fn answer(call: &Call<'_>) -> Answer {
         Ok(output) => return Ok(output),
         Err(exception) => exception,
     };
-    // Without permission there is no answer to give or to keep.
-    let Some(granted) = once.granted.take() else { return Err(exception) };
-    if exception.is_answered() {
-        // Before, or meanwhile to the same request on another connection.
-        return match call.store.answer_of(once.key)? {
-            None => Err(Exception::commit_failed("The answer has just expired. Use a new key.")),
-            Some(before) if before.request != once.request => Err(Exception::unprocessable(
-                "The Idempotency-Key was used for another request: use a new one for each.",
-            )),
-            Some(before) => call.again(&granted, &before.answer),
+    let Some(granted) = once.granted.take() else {
+        return match exception.is_forbidden() && call.is_done(once)? {
+            // The right was one on the table that this very request has dropped or renamed.
+            true => Ok(Output::Empty),
+            // Without permission there is no answer to give or to keep.
+            false => Err(exception),
         };
+    };
+    if exception.is_answered() {
+        return call.given_before(once, &granted);
     }
     let error = ApiError::from(exception);
     if is_final(error.status()) {
         let message: String = error.message().chars().take(2000).collect();
         let status = error.status().as_u16();
         let outcome = json!({ "status": status, "type": error.code(), "message": message });
-        // Without it the next attempt may find another reason, and changes nothing twice. It is there already if the
-        // refusal came after the change, as of a purge that may not delete all files.
-        let _ = call.store.note_answer(once.answer(&outcome)?).wait();
+        // Without a note the next attempt may find another reason, and changes nothing twice.
+        let noted = call.store.note_answer(once.answer(&outcome)?).wait();
+        if matches!(noted, Err(StoreError::Catalog(CatalogError::Answered))) {
+            // The same request on another connection was executed meanwhile, which may be the reason for the refusal.
+            return call.given_before(once, &granted);
+        }
     }
     Err(Exception::from(error))
 }
@@ -52,6 +57,27 @@ fn is_final(status: StatusCode) -> bool {
 }
 
 impl Call<'_> {
+    /// The answer that this request has been given, before or meanwhile on another connection.
+    fn given_before(&self, once: &Once, granted: &Granted) -> Answer {
+        match self.store.answer_of(once.key)? {
+            None => Err(Exception::state_unknown(
+                "The answer to the request has just expired: look whether it was executed.",
+            )),
+            Some(before) if before.request != once.request => Err(Exception::unprocessable(
+                "The Idempotency-Key was used for another request: use a new one for each.",
+            )),
+            Some(before) => self.again(granted, &before.answer),
+        }
+    }
+
+    /// `true` if this very request was executed, and its answer is empty.
+    fn is_done(&self, once: &Once) -> ApiResult<bool> {
+        let before = self.store.answer_of(once.key)?;
+        Ok(before.is_some_and(|it| {
+            it.request == once.request && it.answer == once::empty().to_string().into_bytes()
+        }))
+    }
+
     /// The answer that was given before.
     fn again(&self, granted: &Granted, answer: &[u8]) -> Answer {
         let unreadable = || Exception::validation("The earlier answer cannot be read.");

@@ -132,6 +132,8 @@ let waiting;
  */
 export async function renewInTab() {
   waiting?.close();
+  // The tab gets a copy of what is kept here, and must not end an earlier flow.
+  sessionStorage.removeItem(FLOW);
   // A browser opens it during the click only.
   const tab = open('about:blank', '_blank');
   if (!tab) throw new Error('The browser has blocked the tab of the issuer. Allow it, or sign in on this page.');
@@ -143,7 +145,9 @@ export async function renewInTab() {
       channel.onmessage = ({ data }) => { if (data.answer?.state === state) done(data.answer); };
     });
     channel.postMessage({ accepted: state });
-    set(await finish({ ...answer, flow }));
+    const next = await finish({ ...answer, flow });
+    // Unless the user has left meanwhile.
+    if (waiting === channel) set(next);
   } catch (error) {
     tab.close();
     throw error;
@@ -188,6 +192,7 @@ async function post(path, body, headers = {}) {
 /** Forgets the keys and the pages. */
 export function signOut() {
   waiting?.close();
+  waiting = undefined;
   lastId = '';
   set(null, '');
 }

@@ -31,6 +31,9 @@ const ENTITIES = Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "
 /** Pictures of pixels and fonts refer to nothing. */
 const DOCUMENT = /data:(?!image\/(?:png|jpe?g|gif|webp|avif|bmp)\b|(?:application|font)\/[\w.+-]*(?:font|woff|ttf|otf|opentype|truetype))/i;
 
+/** True for a URL of another document. Browsers leave out tabs and ends of lines. */
+const isDocument = (text) => DOCUMENT.test(text.replace(/[\t\n\r]/g, ''));
+
 class Refused extends Error {}
 const refuse = (reason) => { throw new Refused(reason); };
 const local = (name) => name.slice(name.indexOf(':') + 1);
@@ -52,7 +55,7 @@ function idsOf(url) {
   const at = url.indexOf('#');
   if (at < 0) return [];
   const id = url.slice(at + 1).trim();
-  try { return [id, decodeURIComponent(id)]; } catch { return [id]; }
+  try { return [...new Set([id, decodeURIComponent(id)])]; } catch { return [id]; }
 }
 
 /** A style without comments, and without strings and URLs that refer to nothing. */
@@ -121,12 +124,15 @@ function addRules(rules, sheet, isInherited) {
 
 /** The elements of a document, with their ids and references, and the rules for them. */
 function read(text) {
+  // The paint of the element at which a marker is drawn.
+  if (/context-(?:fill|stroke)/i.test(text)) refuse(STYLE);
   const root = node('');
   const ids = new Map(), rules = new Map(), sheets = [], animations = [];
   const isInherited = /\binherit\b/i.test(text);
   let entities = new Map(ENTITIES);
   const decode = (value) => value.replace(/&(#x[0-9a-f]+|#\d+|[^;&\s]+);/gi, (all, name) => {
-    if (name[0] !== '#') return entities.get(name) ?? all;
+    // A browser may know it, as those of HTML with a document type of XHTML.
+    if (name[0] !== '#') return entities.get(name) ?? refuse(DECLARATIONS);
     const code = /^#x/i.test(name) ? parseInt(name.slice(2), 16) : parseInt(name.slice(1), 10);
     return code <= 0x10ffff ? String.fromCodePoint(code) : all;
   });
@@ -173,7 +179,7 @@ function read(text) {
       const href = [], moved = [];
       for (let found; (found = take(ATTRIBUTE));) {
         const name = local(found[1]), value = decode(found[2].slice(1, -1));
-        if (DOCUMENT.test(value)) refuse(EMBEDDED);
+        if (isDocument(value)) refuse(EMBEDDED);
         if (name === 'href') href.push(...idsOf(value));
         // Attributes of editors and the like.
         else if (name !== found[1]) continue;
@@ -194,7 +200,7 @@ function read(text) {
     }
   }
   for (const sheet of sheets) {
-    if (DOCUMENT.test(sheet)) refuse(EMBEDDED);
+    if (isDocument(sheet)) refuse(EMBEDDED);
     addRules(rules, sheet, isInherited);
   }
   // An animation gives its values to its parent, or to the element that it names.
@@ -235,7 +241,7 @@ function computed(make) {
 /** The number of elements that are drawn, and the length of their markup. */
 function sizeOf({ root, ids, rules }) {
   const named = computed((id) => sum((ids.get(id) ?? []).map((it) => referred(it))));
-  const [once, inherited, perVertex] = KINDS.map((kind) => computed((it) => (it[kind].length ? sum([...new Set(it[kind])].map((id) => named(id))) : NOTHING)));
+  const [once, inherited, perVertex] = KINDS.map((kind) => computed((it) => (it[kind].length ? sum(it[kind].map((id) => named(id))) : NOTHING)));
   const all = (of, element) => sum((rules.size ? [element, ...element.keys.map((key) => rules.get(key)).filter(Boolean)] : [element]).map((it) => of(it)));
   /** The paint of an element, which its children inherit. */
   const paint = computed((element) => ({ each: all(inherited, element), vertex: all(perVertex, element) }));

@@ -18,6 +18,8 @@ use liteio_wire::http_client::in_one_line;
 
 /// Time limit of a command with its answer, and with the connection that it may need.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit of a connection with the sign-in. The others wait for it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server with the connection to it.
 pub(super) struct RedisTarget {
@@ -65,7 +67,8 @@ impl RedisTarget {
         if let Some(connection) = &open.connection {
             return Ok((connection.clone(), open.number));
         }
-        let connection = self.connect().await?;
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.connect()).await;
+        let connection = connected.map_err(|_| late(CONNECT_TIMEOUT))??;
         open.number += 1;
         open.connection = Some(connection.clone());
         Ok((connection, open.number))
@@ -102,23 +105,22 @@ impl RedisTarget {
     }
 
     async fn send(&self, command: &Cmd) -> Result<(), NotTaken> {
-        let (mut connection, number) = self.connection().await?;
+        let connected = tokio::time::timeout(TIMEOUT, self.connection()).await;
+        let (mut connection, number) = connected.map_err(|_| late(TIMEOUT))??;
         let answer = tokio::time::timeout(TIMEOUT, command.query_async::<Value>(&mut connection));
-        match answer.await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => {
-                // The connection is as it was after an error that the server has answered.
-                if error.code().is_none() {
-                    self.forget(number).await;
-                }
-                Err(reason(&error))
-            }
-            Err(_) => {
-                self.forget(number).await;
-                Err(NotTaken(format!("no answer within {} s", TIMEOUT.as_secs())))
-            }
-        }
+        let failed = match answer.await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => reason(&error),
+            Err(_) => late(TIMEOUT),
+        };
+        // Also after an error that the server has answered: it may be a former primary behind a name that has moved.
+        self.forget(number).await;
+        Err(failed)
     }
+}
+
+fn late(limit: Duration) -> NotTaken {
+    NotTaken(format!("no answer within {} s", limit.as_secs()))
 }
 
 #[async_trait::async_trait]

@@ -138,6 +138,8 @@ impl Sender {
         let Some(store) = self.app.store.for_job(job)? else {
             // Another server delivers them: what this one delivered, it could not delete.
             self.read.clear();
+            // One that arrives after those of the other server would undo them where the last event counts.
+            self.on_the_way.clear();
             self.begin_again();
             sleep(SUSPENDED).await;
             return Ok(());

@@ -77,6 +77,12 @@ fn a_pattern_matches_an_id_only_as_a_whole() {
         let row = format!("'Effect':'Deny','Action':'s3tables:GetTable','Resource':'{resource}'");
         assert_eq!(verdict(&row, Kind::Identity, "GetTable", NAMED_ARN), "deny", "{resource}");
     }
+    // A denial stays one, however its pattern was meant.
+    for resource in ["0*", "??-??", "*-*", "?a-1b"] {
+        let resource = format!("{BUCKET_ARN}/table/{resource}");
+        let row = format!("'Effect':'Deny','Action':'s3tables:GetTable','Resource':'{resource}'");
+        assert_eq!(verdict(&row, Kind::Identity, "GetTable", NAMED_ARN), "deny", "{resource}");
+    }
     let but_some = format!("'Action':'s3tables:GetTable','NotResource':'{BUCKET_ARN}/table/0*'");
     assert_eq!(verdict(&but_some, bucket, "GetTable", NAMED_ARN), "allow");
 }

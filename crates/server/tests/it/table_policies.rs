@@ -209,3 +209,21 @@ async fn who_may_not_read_an_object_moves_no_table_to_it() {
     assert_eq!(document(&refused)["__type"], "AccessDeniedException");
     lake.send(ALICE, "PUT", &path, body).await.expect_status(200);
 }
+
+#[tokio::test]
+async fn a_drop_that_is_sent_again_is_answered_though_the_right_went_with_the_table() {
+    let lake = Lake::new().await;
+    let statement = json!([{ "Effect": "Allow", "Principal": { "AWS": CAROLS_ARN },
+        "Action": "s3tables:DeleteTable", "Resource": lake.table }]);
+    lake.set(true, statement).await.expect_status(200);
+    let drop = async |user: User, key: &str| {
+        let path = "/_iceberg/v1/lake/namespaces/sales/tables/orders";
+        let request = lake.server.request("DELETE", path).for_service("s3tables").by(user);
+        request.header("idempotency-key", key).send().await
+    };
+    let key = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    drop(CAROL, key).await.expect_status(204);
+    drop(CAROL, key).await.expect_status(204);
+    drop(BOB, key).await.expect_status(403);
+    drop(CAROL, "017f22e2-79b0-7cc3-98c4-dc0c0c073990").await.expect_status(403);
+}

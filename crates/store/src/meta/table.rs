@@ -195,6 +195,8 @@ impl UnreferencedRecord {
 pub(crate) struct ChangeRecord {
     /// The location of its metadata after the change.
     pub(crate) location: String,
+    /// The number of the change, from 1: the same location may come again, with a table that was dropped and registered.
+    pub(crate) number: u64,
 }
 
 impl ChangeRecord {

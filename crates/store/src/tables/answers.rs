@@ -3,7 +3,7 @@
 //! An answer is written in the transaction of the change that it is about. So after a crash both are there, or neither, and of
 //! two requests with one key only the first changes anything.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
 use liteio_kv::{Read as _, Write as _};
@@ -39,11 +39,12 @@ impl Store {
         self.answering(Arc::new(answer)).update(|_, _| Ok(Committed::new(())))
     }
 
-    /// Removes answers that were given before a time, in milliseconds since 1970, and those that cannot be read.
+    /// Removes answers but those given at these times, in milliseconds since 1970: older ones, those of a clock that was ahead,
+    /// and those that cannot be read.
     ///
     /// # Errors
     /// The errors of reading and writing.
-    pub fn remove_answers(&self, before_ms: u64) -> Result<(), StoreError> {
+    pub fn remove_answers(&self, but_ms: RangeInclusive<u64>) -> Result<(), StoreError> {
         let mut from = space::ALL_ANSWERS.to_vec();
         loop {
             let mut old = Vec::new();
@@ -55,7 +56,7 @@ impl Store {
                 loop {
                     let Some((place, value)) = cursor.next()? else { break true };
                     let read = AnswerRecord::decode(place, value);
-                    if read.is_ok_and(|(record, _)| record.at_ms >= before_ms) {
+                    if read.is_ok_and(|(record, _)| but_ms.contains(&record.at_ms)) {
                         continue;
                     }
                     old.push(place.to_vec());

@@ -31,7 +31,7 @@ use crate::store::Store;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogChanges {
     /// By the keys of the notes.
-    notes: BTreeMap<Vec<u8>, String>,
+    notes: BTreeMap<Vec<u8>, ChangeRecord>,
 }
 
 /// A table or view that has changed.
@@ -48,18 +48,18 @@ pub struct CatalogChange {
 }
 
 impl CatalogChanges {
-    /// Those that `known` does not have, or has with another location.
+    /// Those that `known` does not have, or has from an earlier change.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`].
     pub fn since(&self, known: &Self) -> Result<Vec<CatalogChange>, StoreError> {
-        let is_new = |note: &(&Vec<u8>, &String)| known.notes.get(note.0) != Some(note.1);
-        let change = |(key, location): (&Vec<u8>, &String)| {
+        let is_new = |note: &(&Vec<u8>, &ChangeRecord)| known.notes.get(note.0) != Some(note.1);
+        let change = |(key, record): (&Vec<u8>, &ChangeRecord)| {
             let (is_table, place) = space::split_catalog_change(key).ok_or_else(no_change)?;
             let (bucket, path, name) = space::split_catalog(place).ok_or_else(no_change)?;
             let kind = if is_table { TableKind::Table } else { TableKind::View };
             let name = TableName::new(NamespaceName::of_path(&path)?, name.to_owned())?;
-            Ok(CatalogChange { bucket, kind, name, location: location.clone() })
+            Ok(CatalogChange { bucket, kind, name, location: record.location.clone() })
         };
         self.notes.iter().filter(is_new).map(change).collect()
     }
@@ -68,14 +68,14 @@ impl CatalogChanges {
     #[must_use]
     pub fn location_of(&self, bucket: BucketId, name: &TableName) -> Option<&str> {
         let note = space::catalog_change(&TableKind::Table.place(bucket, name));
-        self.notes.get(&note).map(String::as_str)
+        self.notes.get(&note).map(|record| record.location.as_str())
     }
 
     fn read(from: &impl liteio_kv::Read) -> Result<Self, StoreError> {
         let mut cursor = space::within(from, space::ALL_CATALOG_CHANGES)?;
         let mut notes = BTreeMap::new();
         while let Some((key, value)) = cursor.next()? {
-            notes.insert(key.to_vec(), ChangeRecord::decode(key, value)?.location);
+            notes.insert(key.to_vec(), ChangeRecord::decode(key, value)?);
         }
         Ok(Self { notes })
     }
@@ -153,7 +153,9 @@ pub(super) fn note(
         return Ok(());
     }
     let note = space::catalog_change(place);
-    let change = ChangeRecord { location: record.location.clone() };
+    let former = write.get(&note)?.map(|value| ChangeRecord::decode(&note, &value)).transpose()?;
+    let number = former.map_or(1, |former| former.number.wrapping_add(1));
+    let change = ChangeRecord { location: record.location.clone(), number };
     Ok(write.put(&note, &change.encode(&note))?)
 }
 

@@ -42,6 +42,9 @@ impl Pass<'_> {
             // Without a watch commits note nothing. One that stays costs them a row, until the next pass.
             let ended = self.store.unwatch_catalogs().wait();
             swept.and(ended)?;
+        } else {
+            // Of a server that ended during a removal, which is off now.
+            self.store.unwatch_catalogs().wait()?;
         }
         self.tidy(&places)
     }

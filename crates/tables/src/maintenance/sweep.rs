@@ -94,6 +94,10 @@ impl Pass<'_> {
         if Policy::of(&metadata, Policy::DEFAULT)?.is_none() {
             return Ok(Swept::All);
         }
+        // It names the table that cannot be read, of which there may be several.
+        if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
+            return Err(Failure::OfTable(reason));
+        }
         let references = references_of(self.store, bucket, (&metadata, location))?;
         let mut query =
             ListQuery { prefix: prefix.clone(), max: PURGE_PAGE, ..ListQuery::default() };
@@ -198,6 +202,9 @@ impl Pass<'_> {
             // Not one that was written meanwhile.
             let tag = ETagText::strong(&object.etag.to_string());
             target.conditions.if_match = Some(EtagCondition::Matches(vec![tag]));
+            let modified_s = object.modified_ms / 1000;
+            target.conditions.if_match_modified_s =
+                Some(i64::try_from(modified_s).unwrap_or(i64::MAX));
             Ok::<_, StoreError>(target)
         };
         let delete = |few: &[&ListedObject]| {

@@ -63,7 +63,10 @@ impl EventSettings {
         }
         for (place, target) in all.iter().enumerate() {
             if all[..place].iter().any(|other| other.name() == target.name()) {
-                return Err(format!("two targets of events are named {:?}", target.name()));
+                return Err(format!(
+                    "two targets of events are named {:?}: rename one, since all kinds share their names",
+                    target.name()
+                ));
             }
         }
         Ok(all)
