@@ -18,7 +18,7 @@ const CYCLE = 'The picture refers to itself';
 const DECLARATIONS = 'The picture declares entities or attributes of its own';
 const EMBEDDED = 'The picture contains another document or style sheet';
 const STYLE = 'The styles of the picture have escapes or unusual names';
-const DAMAGED = 'The picture is damaged';
+export const DAMAGED = 'The picture is damaged';
 
 /** Properties that children do not inherit. */
 const ONCE = /^(?:filter|clip-path|mask|-webkit-mask|backdrop-filter|mask-image|-webkit-mask-image)$/;

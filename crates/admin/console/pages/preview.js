@@ -6,7 +6,7 @@ import { blocks } from '../lib/markdown.js';
 import { inlineUrl, readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
 import { reindent } from '../lib/json.js';
-import { pictureOf, reasonAgainst, textOf } from '../lib/svg.js';
+import { DAMAGED, pictureOf, reasonAgainst, textOf } from '../lib/svg.js';
 import { parquetSchema } from '../lib/parquet.js';
 import { parquetRows } from '../lib/parquet_rows.js';
 import { Failure, Spinner } from '../ui/kit.js';
@@ -126,7 +126,13 @@ export function Preview({ bucket, objectKey, version, head }) {
     if (shown === 'svg') {
       // The picture is made of the text that was looked at, so that no encoding shows the browser another one.
       const text = textOf(await read({}));
-      return { data: pictureOf(text), reason: reasonAgainst(text) };
+      const reason = reasonAgainst(text);
+      // As where the browser finds that it is no picture.
+      if (reason === DAMAGED) {
+        setAsText(true);
+        return {};
+      }
+      return { data: pictureOf(text), reason };
     }
     if (shown === 'media' || shown === 'pdf') return { url: inlineUrl(bucket, objectKey, version, detail ?? 'application/pdf') };
     if (shown === 'gzip') return gunzip(await read({ from: 0, to: TEXT_BYTES_MAX - 1 }), TEXT_BYTES_MAX);
