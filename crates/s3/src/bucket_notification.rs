@@ -294,8 +294,8 @@ fn target(kind_of: KindOf<'_>, sent: &Sent<'_>) -> S3Result<String> {
         }
         (Some(_), _) => return Ok((*name).to_owned()),
         (None, _) => format!(
-            "there is no target named '{shown}' for you. The server is told of one by --event-target \
-             {shown}=URL."
+            "there is no target named '{shown}' for you. Start the server with --event-target {shown}=URL \
+             to add one."
         ),
     };
     Err(s3_error!(

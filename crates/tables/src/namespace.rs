@@ -94,8 +94,13 @@ pub(crate) fn update(call: &Call<'_>) -> Answer {
         json!({ "updated": updated, "removed": removed, "missing": missing })
     };
     // The answer is kept with the change, so it is foretold. Another change may come between, which has removed the same.
-    let found = call.store.namespace(granted.bucket(), &name)?.properties;
-    let there: Vec<_> = removals.iter().filter(|key| found.contains_key(*key)).cloned().collect();
+    let there: Vec<_> = match &call.once {
+        Some(_) => {
+            let found = call.store.namespace(granted.bucket(), &name)?.properties;
+            removals.iter().filter(|key| found.contains_key(*key)).cloned().collect()
+        }
+        None => Vec::new(),
+    };
     let writer = call.writer(|| once::of_document(&answer(&there)))?;
     let removed = writer.set_namespace_properties(granted.bucket(), name, change).wait()?;
     Output::json(&answer(&removed))

@@ -50,7 +50,7 @@ pub(crate) struct Once {
     /// The operation, its sender, and a hash of the rest.
     pub(super) request: String,
     /// The permission, once it is decided.
-    pub(super) granted: RefCell<Option<Granted>>,
+    granted: RefCell<Option<Granted>>,
 }
 
 impl Once {
@@ -85,6 +85,11 @@ impl Once {
             None => Ok(()),
             Some(_) => Err(CatalogError::Answered.into()),
         }
+    }
+
+    /// Takes the permission, without which no answer is given again or kept.
+    pub(super) fn take_permission(&self) -> Option<Granted> {
+        self.granted.take()
     }
 
     /// The answer of this outcome.

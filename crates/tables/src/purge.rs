@@ -58,7 +58,7 @@ impl Call<'_> {
             .wait()?;
         // What fails from here on is told as it is: the answer with the key is that of the drop.
         if let Some(once) = &self.once {
-            once.granted.take();
+            once.take_permission();
         }
         // A table may have been created or registered there since.
         if self.store.find_table(bucket, &is_others)?.is_some() {

@@ -21,7 +21,7 @@ pub(crate) fn answer(call: &Call<'_>) -> Answer {
         Ok(output) => return Ok(output),
         Err(exception) => exception,
     };
-    let Some(granted) = once.granted.take() else {
+    let Some(granted) = once.take_permission() else {
         return match exception.is_forbidden() && call.is_done(once)? {
             // The right was one on the table that this very request has dropped or renamed.
             true => Ok(Output::Empty),

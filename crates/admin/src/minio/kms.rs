@@ -76,19 +76,19 @@ pub(super) async fn status(State(admin): State<Arc<Admin>>, call: Call) -> Answe
     };
     let is_known = keys.master.as_deref() == Some(asked)
         || admin.app.ask(|store| store.keys().find_name(asked).is_some());
-    let others = match (call.may(&["kms:ListKeys"]), keys.names.is_empty()) {
-        (Err(_), _) => String::new(),
-        (Ok(_), true) => "; it has no named keys".to_owned(),
-        (Ok(_), false) => format!("; it has: {}", keys.names.join(", ")),
-    };
     json(&match is_known {
         // The keys are in the memory of the server, so a known key encrypts and decrypts.
         true => json!({ "key-id": asked }),
         // As MinIO answers: an error of the key, not of the request.
-        false => json!({
-            "key-id": asked,
-            "encryption-error": format!("the server has no key of this name{others}"),
-        }),
+        false => {
+            let others = match (call.may(&["kms:ListKeys"]), &keys.names[..]) {
+                (Err(_), _) => String::new(),
+                (Ok(_), []) => "; it has no named keys".to_owned(),
+                (Ok(_), names) => format!("; it has: {}", names.join(", ")),
+            };
+            let told = format!("the server has no key of this name{others}");
+            json!({ "key-id": asked, "encryption-error": told })
+        }
     })
 }
 

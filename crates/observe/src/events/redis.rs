@@ -16,7 +16,7 @@ use super::target::{Entry, Message, NotTaken, Target};
 use liteio_wire::dial::Dialer;
 use liteio_wire::http_client::in_one_line;
 
-/// Time limit of a command with its answer, and with the connection that it may need.
+/// Time limit of a command with its answer, and of waiting for the connection that it needs.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of a connection with the sign-in. The others wait for it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -75,7 +75,7 @@ impl Pass<'_> {
     /// Goes on after a failure that is about one thing, and tells about it.
     ///
     /// # Errors
-    /// What ends the pass.
+    /// A failure that ends the pass.
     fn without(&self, what: &str, ended: Result<(), Failure>) -> Result<(), StoreError> {
         match ended {
             Ok(()) => Ok(()),

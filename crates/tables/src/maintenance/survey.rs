@@ -118,16 +118,19 @@ impl Survey {
         })
     }
 
-    /// The reason for which no file of a table may be deleted, if there is one.
-    pub(super) fn refusal(
+    /// Checks that files of a table may be deleted.
+    ///
+    /// # Errors
+    /// The reason for which no file of it may be.
+    pub(super) fn check(
         &self,
         bucket: &Bucket,
         table: &TableName,
         prefix: &str,
-    ) -> Option<String> {
+    ) -> Result<(), Failure> {
         let of_account = self.unknown.get(&bucket.owner.id);
         if let Some(reason) = of_account.or(self.unknown_to_all.as_ref()) {
-            return Some(reason.clone());
+            return Err(Failure::OfTable(reason.clone()));
         }
         let own: Owner = (true, table.clone());
         let is_other = |owners: &Vec<Owner>| owners.iter().any(|owner| *owner != own);
@@ -139,8 +142,13 @@ impl Survey {
             .take_while(|((id, place), _)| *id == bucket.id && place.starts_with(prefix))
             .map(|(_, owners)| owners);
         let is_shared = around.any(is_other) || below.any(is_other);
-        is_shared
-            .then(|| "Another table or view has files at the location of the table.".to_owned())
+        match is_shared {
+            true => {
+                let reason = "Another table or view has files at the location of the table.";
+                Err(Failure::OfTable(reason.to_owned()))
+            }
+            false => Ok(()),
+        }
     }
 
     /// `true` if a table names the file at a location outside of its own.

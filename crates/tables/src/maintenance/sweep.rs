@@ -95,9 +95,7 @@ impl Pass<'_> {
             return Ok(Swept::All);
         }
         // It names the table that cannot be read, of which there may be several.
-        if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
-            return Err(Failure::OfTable(reason));
-        }
+        survey.check(bucket, &table.name, &prefix)?;
         let references = references_of(self.store, bucket, (&metadata, location))?;
         let mut query =
             ListQuery { prefix: prefix.clone(), max: PURGE_PAGE, ..ListQuery::default() };
@@ -110,9 +108,7 @@ impl Pass<'_> {
             if changed.is_some_and(|changed| changed != *location) {
                 return Ok(Swept::Changed);
             }
-            if let Some(reason) = survey.refusal(bucket, &table.name, &prefix) {
-                return Err(Failure::OfTable(reason));
-            }
+            survey.check(bucket, &table.name, &prefix)?;
             let is_named = |key: &str| {
                 let location = format!("s3://{}/{key}", bucket.name);
                 let is_hint = key.len() == prefix.len() + VERSION_HINT.len() - 1

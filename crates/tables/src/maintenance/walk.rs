@@ -92,7 +92,7 @@ impl<'p> Pass<'p> {
     /// Calls `visit` with each table of a bucket, or with the name of one whose record cannot be read.
     ///
     /// # Errors
-    /// What is about all tables of the bucket.
+    /// A failure that is about all tables of the bucket.
     pub(super) fn each_table(
         &self,
         bucket: &Arc<Bucket>,

@@ -55,7 +55,7 @@ pub struct RedisServer {
     pub password: Option<String>,
     /// The key of the list or hash.
     pub key: String,
-    /// What is at the key.
+    /// The form of the value at the key.
     pub format: RedisFormat,
     /// The names of the users whose buckets may refer to it; empty for all users.
     pub users: Vec<String>,

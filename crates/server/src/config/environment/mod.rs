@@ -206,7 +206,7 @@ fn fill_credentials(
         // find his real pair in a server that he tries.
         if is_aws && !arguments.in_container {
             let own = arguments.access_key.as_deref().unwrap_or(DEFAULT_ACCESS_KEY);
-            // Whoever has set up his clients for this server and starts it again needs no advice.
+            // A shell whose clients use this server already needs no advice.
             if variables.get(access).is_some_and(|key| key != own) {
                 arguments.notes.push(format!(
                     "{access} is for clients: this server does not take it as its own key; give one with \

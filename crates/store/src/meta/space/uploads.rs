@@ -61,7 +61,7 @@ pub(crate) fn upload_by_key(id: BucketId, key: &str, upload: &UploadId) -> Vec<u
     bytes
 }
 
-/// What object keys begin with, in a key made by [`uploads_prefix`].
+/// The beginning of object keys, in a key made by [`uploads_prefix`].
 pub(crate) fn key_of_uploads(bytes: &[u8]) -> Option<Vec<u8>> {
     unescaped(split_bucket(UPLOAD_BY_KEY, bytes)?.1)
 }

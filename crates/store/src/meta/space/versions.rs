@@ -86,7 +86,7 @@ fn in_time_order(stamp: &[u8; 16]) -> [u8; 16] {
     id
 }
 
-/// What object keys begin with, in a key made by [`history_prefix`].
+/// The beginning of object keys, in a key made by [`history_prefix`].
 pub(crate) fn key_of_history(bytes: &[u8]) -> Option<Vec<u8>> {
     unescaped(split_bucket(HISTORY, bytes)?.1)
 }
