@@ -182,7 +182,7 @@ RULES = "<style>" + "".join(f"g > .b{at}:not(.c) {{ fill: url(#a{at}) }} " for a
 INHERITED = SVG + '<pattern id="a0"><rect width="9" height="9"/></pattern>' + "".join(
     f'<g fill="url(#a{at - 1})"><pattern id="a{at}">{"<rect/>" * 10}</pattern></g>' for at in range(1, 9)) + '<rect fill="url(#a8)"/></svg>'
 FILTERS = levels(9, lambda at, _: f'<filter id="f{at}">{f"""<feImage href="#a{at - 1}"/>""" * 10}</filter><rect id="a{at}" filter="url(#f{at})"/>')
-REPEATED = levels(9, lambda at, _: f'<filter id="f{at}"><feImage href="#a{at - 1}"/></filter><rect id="a{at}" filter="{" ".join([f"url(#f{at})"] * 10)}"/>')
+ONE_FILTER_TEN_TIMES = levels(9, lambda at, _: f'<filter id="f{at}"><feImage href="#a{at - 1}"/></filter><rect id="a{at}" filter="{" ".join([f"url(#f{at})"] * 10)}"/>')
 TEXTS = SVG + f'<text id="a">{"word " * 20_000}</text>' + '<use href="#a"/>' * 1000 + "</svg>"
 ANIMATED = levels(9, lambda at, content: f'<g id="a{at}">{content or f"""<use><set attributeName="href" to="#a{at - 1}"/></use>""" * 10}</g>')
 LAUGHS = f'{TYPE} [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>{SVG}<text>&b;</text></svg>'
@@ -190,7 +190,7 @@ MANY = {
     "uses": (uses(8), OFTEN), "uses in UTF-16": (uses(8).encode("utf-16"), OFTEN), "encoded names": (uses(8, 'xlink:href="&#35;%61{}"'), OFTEN),
     "names of entities": (f'{TYPE} [<!ENTITY x "a">]>' + uses(8, 'href="#&x;{}"'), OFTEN),
     "patterns": (patterns(9), OFTEN), "patterns by rules": (patterns(9, RULES, 'class="b{}"'), OFTEN), "inherited patterns": (INHERITED, OFTEN),
-    "filters": (FILTERS, OFTEN), "one filter ten times": (REPEATED, OFTEN),
+    "filters": (FILTERS, OFTEN), "one filter ten times": (ONE_FILTER_TEN_TIMES, OFTEN),
     "names of HTML": (TYPE.replace("SVG 1.1", "XHTML 1.0 Strict") + ">" + uses(8, 'href="&num;a{}"'), DECLARES),
     "the end of a line in a URL": (f'{SVG}<image href="da&#10;ta:image/svg+xml,x"/></svg>', EMBEDS),
     "the paint of markers": (uses(2).replace("<rect", '<rect fill="context-fill"'), STYLES),
