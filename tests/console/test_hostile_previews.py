@@ -204,7 +204,7 @@ FEW = {
     "uses": uses(3), "patterns by rules": patterns(3, RULES, 'class="b{}"'), "another encoding": '<?xml version="1.0" encoding="iso-8859-1"?>' + uses(2).replace("</svg>", "<text>\u00e9</text></svg>"),
     "a document type": f"{TYPE}>{uses(2)}",
     "an editor's namespaces": f'{TYPE} [\n<!ENTITY ns_svg "http://www.w3.org/2000/svg">]>' + uses(2).replace('xmlns="http://www.w3.org/2000/svg"', 'xmlns="&ns_svg;"'),
-    "a gradient for all": f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" fill="url(#b)"><style>.c {{ fill: #fff }}</style><linearGradient id="b"/><rect width="9" height="9"/></svg>',
+    "a gradient for all": '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" fill="url(#b)"><style>.c { fill: #fff }</style><linearGradient id="b"/><rect width="9" height="9"/></svg>',
     "a clipped group": f'{SVG}<g clip-path="url(#b)"><clipPath id="b"><rect width="9" height="9"/></clipPath><rect width="9" height="9"/></g></svg>',
     "pixels": f'{SVG}<image style="mask: none" href="data:image/png;base64,iVBORw0KGgo=" width="9" height="9"/></svg>',
 }

@@ -8,7 +8,7 @@ import yaml
 
 from chart import ROOT
 from pods import LONG, Pod, Server
-from test_processes import reachable, volume  # noqa: F401: the fixture is used by its name
+from test_processes import reachable, volume  # noqa: F401 - the fixture is used by its name
 from test_rendering import check_schema
 
 DEPLOY = ROOT / "deploy"

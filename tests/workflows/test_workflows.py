@@ -105,6 +105,15 @@ def test_directories_of_dependabot_have_manifests():
     assert wanted <= listed, wanted - listed
 
 
+def test_packages_of_the_suites_have_one_version():
+    # A range costs pip minutes on the day on which two newest versions do not agree, and each day tests something else.
+    files = subprocess.run(["git", "ls-files", "*requirements*.txt"], cwd=ROOT, check=True, text=True, capture_output=True).stdout.split()
+    assert files
+    for file in files:
+        for line in (ROOT / file).read_text().splitlines():
+            assert re.fullmatch(r"[\w.-]+(\[[\w,]+\])?==[\w.]+", line), f"{file}: {line}"
+
+
 def test_community_files_are_where_they_are_looked_for():
     for name in ("CODE_OF_CONDUCT", "GOVERNANCE", "MAINTAINERS", "SECURITY", "SUPPORT", "CONTRIBUTING", "docs/policies"):
         assert (ROOT / f"{name}.md").exists()
