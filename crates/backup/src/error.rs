@@ -31,6 +31,14 @@ pub enum Error {
     Stopped,
 }
 
+impl Error {
+    /// `true` for an answer that stays the same until the user changes something.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Target(TargetError::Refused(_)))
+    }
+}
+
 /// `true` for an error that says nothing about other blobs: not for a lack of descriptors or memory, which passes.
 pub(crate) fn is_of_one_blob(error: &StoreError) -> bool {
     const EIO: i32 = 5;

@@ -9,6 +9,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `target` | Opening the place of a backup, with its keys |
+//! | `contact` | The first contact with it, which ends a start with wrong settings |
 //! | `running` | The thread that keeps a backup up to date, and what it tells |
 //! | `lazy` | Blobs that a lazy restore has left in the backup |
 //! | `lease` | The thread of a primary that looks at its lease |
@@ -20,6 +21,7 @@
 //! Calls of a target block, so none is made on the threads of requests.
 
 mod check;
+pub(crate) mod contact;
 mod control;
 mod copy;
 pub(crate) mod lazy;

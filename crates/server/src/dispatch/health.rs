@@ -45,6 +45,12 @@ pub(super) fn of(
                 (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {
                     Readiness::Degraded(reason.to_string().into())
                 }
+                // The reason names the place of the backup, so it is in the log only.
+                (Readiness::Ready, None)
+                    if pair.backup_state().is_some_and(|backup| backup.is_failing) =>
+                {
+                    Readiness::Degraded("the backup fails: the log has the reason".into())
+                }
                 (ready, _) => ready,
             }
         }

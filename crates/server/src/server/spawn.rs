@@ -8,7 +8,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::{ServerError, ServerHandle};
-use crate::backup::{Backup, Copies, OpenedTarget, Pair, Standby, check_apart, lazy, prepare};
+use crate::backup::{
+    Backup, Copies, OpenedTarget, Pair, Standby, check_apart, contact, lazy, prepare,
+};
 use crate::banner;
 use crate::cluster;
 use crate::config::{BackupSettings, Config, ConfigError, ConsoleAddress, ListenAddress, Storage};
@@ -61,7 +63,7 @@ pub(super) async fn spawn(
     // Likewise, unusable certificates must not leave a new data directory behind.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
-    let backup = open_backup(&config)?;
+    let backup = open_backup(&config).await?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let (mut made_credentials, mut opened_store) = (None, None);
@@ -156,12 +158,18 @@ pub(super) async fn spawn(
 }
 
 /// Checks the place of the backup, before the data is opened.
-fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerError> {
+async fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerError> {
     let Some(backup) = &config.backup else { return Ok(None) };
-    let refused = |reason| ServerError::Config(ConfigError(format!("--backup: {reason}")));
-    let opened = OpenedTarget::open(&backup.target).map_err(refused)?;
-    check_apart(&backup.target.location, &config.storage).map_err(refused)?;
+    let opened = OpenedTarget::open(&backup.target).map_err(refused_backup)?;
+    check_apart(&backup.target.location, &config.storage).map_err(refused_backup)?;
+    if !config.is_standby {
+        contact::before_the_data(&opened, &config.storage).await.map_err(refused_backup)?;
+    }
     Ok(Some(opened))
+}
+
+fn refused_backup(reason: String) -> ServerError {
+    ServerError::Config(ConfigError(format!("--backup: {reason}")))
 }
 
 /// Starts the backup of a primary, or its standby.
@@ -182,6 +190,7 @@ async fn start_backup(
         let pair = Standby::start(store, opened, config, settings, users_changed);
         return pair.map_err(ServerError::Open);
     }
+    contact::first(&store, &opened).await.map_err(refused_backup)?;
     lazy::bring(&store).map_err(ServerError::Open)?;
     let backup = Backup::start(store, opened, settings, None).map_err(ServerError::Open)?;
     backup.first_look().await;

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::{Served, directory, location, serve_restored, told};
+use super::{Served, directory, location, refused, serve_restored, told};
 use crate::scrub::blob;
 
 fn lines<'l>(log: &'l str, part: &str) -> Vec<&'l str> {
@@ -34,6 +34,7 @@ async fn a_target_that_comes_later_gets_everything() {
     let health = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
     let health = health.expect_status(200).text();
     assert!(health.contains("\"backup\"") && health.contains("\"failing\":true"), "{health}");
+    assert!(health.contains("\"degraded\"") && health.contains("the backup fails"), "{health}");
     let target = Served::at(&directory, &address, &["--data-dir", "target", "--bucket", "backup"]);
     server.kept().await;
     let log = server.end();
@@ -56,12 +57,9 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
     server.kept().await;
     server.end();
 
-    let other = Served::backed_up(&directory, "other", &["--backup", &location]);
-    other.counts("liteio_backup_failures_total").await;
-    other.put("/other", "").await;
-    let log = other.end();
-    let refusals = lines(&log, "is of another data directory: choose another prefix");
-    assert_eq!(refusals.len(), 1, "{log}");
+    let other = ["--address", "127.0.0.1:0", "--data-dir", "other", "--backup", &location];
+    let line = refused(&directory, 2, &other);
+    assert!(line.contains("is of another data directory: choose another prefix"), "{line}");
 
     serve_restored(&directory, &location, &[]).end();
     let restored = Served::backed_up(&directory, "restored", &["--backup", &location]);

@@ -112,3 +112,68 @@ async fn commands_refuse_what_they_cannot_use() {
     }
     assert_eq!(std::fs::read(directory.path().join("full/file")).expect("there"), b"mine");
 }
+
+/// The arguments of a server with a backup in a bucket of another one.
+fn into<'a>(data: &'a str, endpoint: &'a str, location: &'a str, secret: &'a str) -> Vec<&'a str> {
+    let mut arguments = vec!["--address", "127.0.0.1:0", "--data-dir", data, "--backup", location];
+    arguments.extend(["--backup-endpoint", endpoint, "--backup-access-key", "liteio"]);
+    arguments.extend(["--backup-secret-key", secret]);
+    arguments
+}
+
+#[tokio::test]
+async fn a_place_that_refuses_a_new_backup_ends_the_start() {
+    let directory = directory();
+    let target = Served::start(&directory, &["--data-dir", "target", "--bucket", "backup"]);
+    let endpoint = target.running.endpoint();
+    let rows = [
+        ("s3://absent", "liteio123", "make the bucket 'absent'"),
+        ("s3://backup", "wrong-secret", "correct the access key and the secret key"),
+    ];
+    for (location, secret, remedy) in rows {
+        let line = refused(&directory, 2, &into("new", endpoint, location, secret));
+        assert!(line.starts_with("liteio: --backup: ") && line.contains(remedy), "{line}");
+        assert!(!line.contains("wrong-secret"), "{line}");
+        assert!(!directory.path().join("new").exists(), "a data directory is left behind");
+    }
+    // One that exists, and was never backed up there.
+    Served::start(&directory, &["--data-dir", "old"]).end();
+    std::fs::write(directory.path().join("file"), "mine").expect("written");
+    let file = format!("file://{}", directory.path().join("file").display());
+    let rows = [
+        (into("old", endpoint, "s3://absent", "liteio123"), "make the bucket 'absent'"),
+        (
+            vec!["--address", "127.0.0.1:0", "--data-dir", "old", "--backup", &file],
+            "choose a directory that only backups write to",
+        ),
+    ];
+    for (arguments, remedy) in rows {
+        let line = refused(&directory, 2, &arguments);
+        assert!(line.contains(remedy), "{line}");
+    }
+    target.end();
+}
+
+#[tokio::test]
+async fn a_backup_that_worked_before_does_not_keep_the_server_down() {
+    let directory = directory();
+    let target = Served::start(&directory, &["--data-dir", "target", "--bucket", "backup"]);
+    let endpoint = target.running.endpoint();
+    let more = ["--backup-interval", "100ms"];
+    let right = into("data", endpoint, "s3://backup", "liteio123");
+    let server = Served::start(&directory, &[&right[2..], &more].concat());
+    server.put("/photos", "").await;
+    server.kept().await;
+    server.end();
+
+    let wrong = into("data", endpoint, "s3://backup", "rotated-secret");
+    let server = Served::start(&directory, &[&wrong[2..], &more].concat());
+    server.get("/photos").await.expect_status(200);
+    server.counts("liteio_backup_failures_total").await;
+    let health = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
+    let health = health.expect_status(200).text();
+    assert!(health.contains("\"degraded\"") && health.contains("the backup fails"), "{health}");
+    let log = server.end();
+    assert!(log.contains("correct the access key and the secret key"), "{log}");
+    target.end();
+}

@@ -1,0 +1,68 @@
+//! First contact with the place of a backup, before the server answers.
+//!
+//! A place that refuses a backup which never worked is a wrong setting: a missing bucket, wrong keys, no right to write. The
+//! start ends then. A place that does not answer is tried again behind the start, and so is one that refuses a data
+//! directory which was backed up there before: a backup that breaks must not keep a server down.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use liteio_backup::{Error, Repository};
+use liteio_store::Store;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::OpenedTarget;
+use crate::config::Storage;
+
+/// Time for the place to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Asks the place for its objects before a data directory is made, so that a start that ends leaves none behind. A
+/// directory that exists may have been backed up before, which only its store knows.
+///
+/// # Errors
+/// One line that says what to change.
+pub(crate) async fn before_the_data(
+    opened: &OpenedTarget,
+    storage: &Storage,
+) -> Result<(), String> {
+    match storage {
+        Storage::Directory { path, .. } if !path.join("format").exists() => {
+            let target = Arc::clone(&opened.target);
+            ask(move || target.list("", None, &mut |_| ControlFlow::Break(())).map_err(Error::from))
+                .await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens or makes the backup of a store that was never backed up to this place, which needs the rights to read and to write.
+///
+/// # Errors
+/// One line that says what to change.
+pub(crate) async fn first(store: &Store, opened: &OpenedTarget) -> Result<(), String> {
+    let known = store.backup_at(&opened.target.shown()).map_err(|error| error.to_string())?;
+    if known.is_some() {
+        return Ok(());
+    }
+    let (store, OpenedTarget { target, key }) = (store.clone(), opened.clone());
+    ask(move || Repository::of_store(target, key.as_ref(), &store).map(drop)).await
+}
+
+/// Calls a place on a thread of its own, which is left behind if it gets no answer.
+async fn ask(call: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), String> {
+    let (done, answered) = oneshot::channel();
+    let thread = thread::Builder::new().name("liteio-contact".to_owned()).spawn(move || {
+        // Nobody waits any more.
+        let _ = done.send(call());
+    });
+    thread.map_err(|error| format!("cannot start threads: {error}"))?;
+    match timeout(ANSWER, answered).await {
+        Ok(Ok(Err(error))) if error.is_refusal() => Err(error.to_string()),
+        // The writer of the backup tells of failures that pass.
+        _ => Ok(()),
+    }
+}
