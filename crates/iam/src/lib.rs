@@ -74,6 +74,7 @@ pub use self::operations::operation_names;
 pub use self::permission::{Circumstances, check, is_denied};
 pub use self::service::{Api, Iam, is_web_identity};
 pub use self::sign_in::{Begun, Returned, SignIn, SignedIn};
+pub use self::sts::STS_OPERATIONS;
 pub use self::users::{
     ConfiguredUsers, Users, Watch, check_secrets, other_owner_of_all, reseal_secrets,
 };

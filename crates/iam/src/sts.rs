@@ -46,6 +46,10 @@ const NOT_BUILT: [&str; 7] = [
     "GetWebIdentityToken",
 ];
 
+/// The names of the implemented operations.
+pub const STS_OPERATIONS: [&str; 4] =
+    ["AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity", "GetSessionToken"];
+
 /// A request of STS.
 pub(super) struct Asked<'a> {
     pub(super) form: &'a Form,

@@ -292,6 +292,7 @@ impl TestApi {
     }
 
     pub(super) fn add_fault(&self, rule: FaultRule) -> Result<String, ApiError> {
+        rule.check_operation(&self.operations)?;
         self.slot(rule.space.as_deref())?.faults.add(rule)
     }
 

@@ -131,6 +131,8 @@ pub struct Setup {
     pub tap: Arc<Tap>,
     /// The main space is in memory.
     pub is_in_memory: bool,
+    /// The names of all operations that faults can be for.
+    pub operations: Vec<&'static str>,
     /// Opens the store and users of a space.
     pub make: MakeSpace,
     /// Recreates the configured contents of one bucket.
@@ -146,6 +148,7 @@ pub struct TestApi {
     named: Named<Slot>,
     make: MakeSpace,
     prepare: PrepareBucket,
+    operations: Vec<&'static str>,
     requests: Arc<Requests>,
     events: Arc<Events>,
     stopping: watch::Sender<bool>,
@@ -155,7 +158,7 @@ impl TestApi {
     /// Creates the test API of a server.
     pub fn new(setup: Setup) -> TestApi {
         let Setup { access, domains, region, endpoint, main, clock, events, .. } = setup;
-        let Setup { tap, is_in_memory, make, prepare, .. } = setup;
+        let Setup { tap, is_in_memory, operations, make, prepare, .. } = setup;
         let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, tap);
         TestApi {
             guard: Guard::new(access, domains),
@@ -165,6 +168,7 @@ impl TestApi {
             named: Named::default(),
             make,
             prepare,
+            operations,
             requests: Arc::default(),
             events,
             stopping: watch::Sender::new(false),

@@ -26,6 +26,7 @@
 //! | [`http_client`] | The client for requests that the server itself sends |
 //! | [`dial`] | Connections of the server to services that do not speak HTTP |
 //! | [`settings`] | Settings of connections, and the error of any setting |
+//! | [`nearest`] | The known name that a mistyped one probably stands for |
 //! | [`file_stamp`], [`private_file`] | The state by which a changed file is detected; files that hold a secret |
 //!
 //! The crate must not know signatures, users, the store or services. Of `liteio_disk` it uses the clock only.
@@ -54,6 +55,7 @@ pub mod dial;
 pub mod file_stamp;
 pub mod front;
 pub mod http_client;
+pub mod nearest;
 pub mod origin;
 pub mod private_file;
 pub mod proxy;

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use liteio_iam as iam;
+use liteio_s3 as s3;
+use liteio_s3vectors as vectors;
 use liteio_store::{ShiftedClock, Store, SystemClock};
 use liteio_testkit::{Contents, Events, Making, Setup, Tap, TestAccess, TestApi};
 
@@ -38,6 +41,11 @@ pub(super) async fn open(
         events,
         tap,
         is_in_memory: config.storage == Storage::Memory,
+        operations: s3::operation_names()
+            .chain(vectors::operation_names())
+            .chain(iam::operation_names())
+            .chain(iam::STS_OPERATIONS)
+            .collect(),
         prepare: Box::new({
             let config = config.clone();
             move |app, name| {

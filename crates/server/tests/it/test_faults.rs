@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::test_api::{server, tell, told};
+use crate::test_api::{ask, server, tell, told};
 
 #[tokio::test]
 async fn faults_fail_as_often_as_they_are_asked_to_and_before_anything_is_done() {
@@ -32,6 +32,28 @@ async fn faults_fail_as_often_as_they_are_asked_to_and_before_anything_is_done()
     assert!(reply.text().starts_with("<ErrorResponse"), "{}", reply.text());
     server.form("sts", "Action=GetCallerIdentity").send().await.expect_status(500);
     server.form("iam", "Action=ListRoles").send().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn a_rule_that_would_never_apply_is_refused_with_the_name_that_was_meant() {
+    let server = server().await;
+    for (operation, expected) in [
+        ("GetObjct", "did you mean \"GetObject\"?"),
+        ("getObject", "did you mean \"GetObject\"?"),
+        ("QueryVector", "did you mean \"QueryVectors\"?"),
+        ("CreateUsr", "did you mean \"CreateUser\"?"),
+        ("Fetch*", "names of AWS"),
+    ] {
+        let rule = json!({ "operation": operation, "status": 503 });
+        let told = ask(&server, "POST", "/faults", &rule).await.expect_status(400).text();
+        assert!(told.contains(operation.trim_end_matches('*')), "{told}");
+        let told = told.replace("\\\"", "\"").replace("&quot;", "\"");
+        assert!(told.contains(expected), "{operation}: {told}");
+    }
+    for operation in ["*Object*", "GetObject?cl", "AssumeRole", "DeleteIndex", "*"] {
+        let rule = json!({ "operation": operation, "bucket": "none", "status": 503 });
+        tell(&server, "POST", "/faults", rule, 201).await;
+    }
 }
 
 #[tokio::test]
