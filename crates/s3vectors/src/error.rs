@@ -64,7 +64,7 @@ impl Exception {
             Wording::Constraint => format!("1 validation error detected. {message}"),
             Wording::Record(key) => format!("Invalid record for key '{key}': {message}"),
             Wording::Filter => format!("Invalid query filter: at '{path}', {message}"),
-            Wording::Sentence(sentence) => sentence.to_owned(),
+            Wording::Sentence(sentence) => format!("{sentence}: {message}"),
         };
         let Exception(error) = Exception::invalid(whole);
         Exception(error.with("path", path).with("message", message))
@@ -80,6 +80,13 @@ impl Exception {
             StatusCode::NOT_FOUND,
             "S3 Vectors has no such operation.",
         )
+    }
+
+    /// There is no index, because there is no vector bucket for it. The message starts with AWS's words.
+    pub(super) fn no_bucket_of_index(bucket: &str) -> Exception {
+        Exception::not_found(format!(
+            "The specified index could not be found: there is no vector bucket '{bucket}'"
+        ))
     }
 
     fn not_found(message: impl Into<String>) -> Exception {

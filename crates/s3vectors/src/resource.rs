@@ -57,7 +57,7 @@ impl Call {
         granted.map_err(|refusal| match refusal {
             // The index that the request names is the one that is missing.
             Refusal::Store(StoreError::NoSuchVectorBucket { bucket }) => {
-                StoreError::NoSuchIndex { bucket, index: name.to_string() }.into()
+                Exception::no_bucket_of_index(&bucket)
             }
             refusal => self.refused(refusal),
         })

@@ -362,7 +362,8 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"with_under_score"}"#,
         400,
         "ValidationException",
-        "Invalid vector bucket name",
+        "Invalid vector bucket name: a name has 3 to 63 lower-case letters, digits, hyphens and dots, and begins \
+         and ends with a letter or digit",
     ),
     (
         "CreateVectorBucket",
@@ -419,7 +420,7 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"nowhere","indexName":"films"}"#,
         404,
         "NotFoundException",
-        "The specified index could not be found",
+        "The specified index could not be found: there is no vector bucket 'nowhere'",
     ),
     (
         "GetIndex",

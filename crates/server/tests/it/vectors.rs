@@ -198,7 +198,7 @@ async fn bad_requests_to_put_are_refused_and_nothing_is_stored() {
         (
             &of(r#""vectorBucketName":"nowhere","indexName":"films""#),
             missing,
-            ("", "The specified index could not be found"),
+            ("", "The specified index could not be found: there is no vector bucket 'nowhere'"),
         ),
     ];
     for server in both().await {
