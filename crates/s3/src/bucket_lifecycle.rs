@@ -31,7 +31,7 @@ use super::limits::{
 };
 use super::page_token::IN_HEADER;
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, error};
+use super::{Req, Resp, error, lifecycle_times};
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_access::tiers::AWS_CLASSES;
@@ -49,7 +49,9 @@ pub(super) async fn put_bucket_lifecycle_configuration(
 ) -> Resp<PutBucketLifecycleConfigurationOutput> {
     let minimum = minimum(request.input.transition_default_minimum_object_size)?;
     let sent = request.input.lifecycle_configuration.ok_or_else(error::malformed_xml)?;
+    let rules = sent.rules.clone();
     let lifecycle = parse_with(sent, &minimum, &|class| app.tiers.get(class).is_some())?;
+    lifecycle_times::check(&rules)?;
     let set = app.store.set_lifecycle(granted.bucket(), Some(lifecycle)).await;
     set.map_err(error::from_store)?;
     Ok(S3Response::new(PutBucketLifecycleConfigurationOutput {

@@ -20,7 +20,7 @@
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
 //! | `object_get`, `object_put`, `put_request`, `object_copy`, `object_delete`, `object_rename`, `object_restore`, `object_annotation`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
-//! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
+//! | `bucket`, `bucket_…`, `lifecycle_times` | Operations on buckets and their settings, one file each; the times of lifecycle actions beside each other; `bucket_defaults` answers for settings that no bucket can have yet |
 //! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
 //! | `website`, `website_rules` | Websites of buckets |
 //! | [`archive`], `snowball` | tar archives, for seeds and for MinIO's uploads whose members become objects |
@@ -95,6 +95,7 @@ mod header_text;
 mod headers;
 mod lane;
 mod lenient;
+mod lifecycle_times;
 mod limits;
 mod listen;
 mod metadata;

@@ -139,3 +139,91 @@ async fn rules_that_make_no_sense_are_refused_and_the_old_ones_stay() {
     }
     assert_eq!(server.get("/mine?lifecycle").await.elements("ID"), ["kept"]);
 }
+
+#[tokio::test]
+async fn actions_whose_times_contradict_each_other_are_refused_in_the_words_of_aws() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let moved = |time: &str, class: &str| {
+        format!("<Transition>{time}<StorageClass>{class}</StorageClass></Transition>")
+    };
+    let days = |days: u32, class: &str| moved(&format!("<Days>{days}</Days>"), class);
+    let date =
+        |year: u32, class: &str| moved(&format!("<Date>{year}-01-01T00:00:00Z</Date>"), class);
+    let older = |days: u32, class: &str| {
+        format!(
+            "<NoncurrentVersionTransition><NoncurrentDays>{days}</NoncurrentDays>\
+             <StorageClass>{class}</StorageClass></NoncurrentVersionTransition>"
+        )
+    };
+    let ends = |time: &str| format!("<Expiration>{time}</Expiration>");
+    let older_ends = |days: u32| {
+        format!(
+            "<NoncurrentVersionExpiration><NoncurrentDays>{days}</NoncurrentDays></NoncurrentVersionExpiration>"
+        )
+    };
+    let logs = "<Filter><And><Prefix>logs/</Prefix><ObjectSizeGreaterThan>9</ObjectSizeGreaterThan></And></Filter>";
+    let rows = [
+        (
+            format!("{ALL}{}", days(29, "STANDARD_IA")),
+            "InvalidArgument",
+            "'Days' in Transition action must be greater than or equal to 30 for storageClass 'STANDARD_IA'",
+        ),
+        (
+            format!("{ALL}{}", older(1, "ONEZONE_IA")),
+            "InvalidArgument",
+            "'NoncurrentDays' in NoncurrentVersionTransition action must be greater than or equal to 30 for \
+             storageClass 'ONEZONE_IA'",
+        ),
+        (
+            format!("{logs}{}{}", days(30, "GLACIER"), ends("<Days>30</Days>")),
+            "InvalidArgument",
+            "'Days' in the Expiration action for filter '(prefix=logs/ and objectsizegreaterthan=9)' must be \
+             greater than 'Days' in the Transition action",
+        ),
+        (
+            format!("{ALL}{}{}", date(2031, "GLACIER"), ends("<Date>2030-01-01T00:00:00Z</Date>")),
+            "InvalidArgument",
+            "'Date' in the Expiration action for filter '(prefix=)' must be greater than 'Date' in the \
+             Transition action",
+        ),
+        (
+            format!("{ALL}{}{}", older(9, "GLACIER"), older_ends(9)),
+            "InvalidArgument",
+            "'NoncurrentDays' in the NoncurrentVersionExpiration action for filter '(prefix=)' must be \
+             greater than 'NoncurrentDays' in the NoncurrentVersionTransition action",
+        ),
+        (
+            format!("{ALL}{}{}", days(1, "GLACIER"), ends("<Date>2030-01-01T00:00:00Z</Date>")),
+            "InvalidRequest",
+            "Found mixed 'Date' and 'Days' based Expiration and Transition actions in lifecycle rule for \
+             filter '(prefix=)'",
+        ),
+        (
+            format!("{ALL}{}{}", days(1, "GLACIER"), date(2030, "DEEP_ARCHIVE")),
+            "InvalidRequest",
+            "Found mixed 'Date' and 'Days' based Transition actions in lifecycle rule for filter '(prefix=)'",
+        ),
+        (
+            format!("{ALL}{}{}", days(1, "GLACIER"), days(2, "GLACIER")),
+            "InvalidRequest",
+            "'StorageClass' must be different for 'Transition' actions in same 'Rule' with filter '(prefix=)'",
+        ),
+    ];
+    for (inner, code, message) in rows {
+        let refused = server.put("/mine?lifecycle", rule(&inner)).await.expect_error(400, code);
+        assert_eq!(refused.element("Message").replace("&apos;", "'"), message, "{inner}");
+    }
+    server.get("/mine?lifecycle").await.expect_error(404, "NoSuchLifecycleConfiguration");
+    let valid = [
+        format!("{ALL}{}{}", days(30, "STANDARD_IA"), days(0, "GLACIER")),
+        format!("{ALL}{}{}", days(0, "INTELLIGENT_TIERING"), ends("<Days>1</Days>")),
+        format!("{ALL}{}{}", older(30, "ONEZONE_IA"), older_ends(31)),
+        format!("{ALL}{}{}", date(2030, "STANDARD_IA"), ends("<Date>2031-01-01T00:00:00Z</Date>")),
+        // Current and noncurrent versions are apart.
+        format!("{ALL}{}{}", older(60, "GLACIER"), ends("<Days>1</Days>")),
+    ];
+    for inner in valid {
+        server.put("/mine?lifecycle", rule(&inner)).await.expect_status(200);
+    }
+}
