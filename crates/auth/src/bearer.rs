@@ -112,7 +112,7 @@ impl Authenticator {
         let found = SecurityHeaders::scan(&parts.headers)?;
         let verified = Verified::without_key(identity, &found)?;
         let content_length = found.content_length;
-        finish(parts, verified, Source::new(body), content_length)
+        finish(&self.rules, parts, verified, Source::new(body), content_length)
     }
 }
 
@@ -148,6 +148,7 @@ mod tests {
             takes_any_region: false,
             takes_version_2: false,
             takes_unsigned_acl: false,
+            takes_small_chunks: false,
             everyone_is: None,
         };
         let now = Arc::clone(now);

@@ -29,7 +29,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::amz_date::AmzDate;
-use super::limits::{CHUNK_HEADER_BYTES_MAX, SIGNED_CHUNK_BYTES_MIN};
+use super::limits::{CHUNK_BYTES_MIN, CHUNK_HEADER_BYTES_MAX};
 use super::payload::EMPTY_SHA256;
 use super::signing_key::{Signature, SigningKey, hex_digest, same_signature};
 use super::step::Step;
@@ -45,8 +45,12 @@ pub(super) struct ChunkedDecoder {
     decoded_length: u64,
     /// Bytes left of the declared length.
     decoded_remaining: u64,
+    /// Number of chunks that have begun.
+    chunks: u64,
     /// Size of the last chunk, for the rule that only the last data chunk may be small.
     previous_chunk_bytes: Option<u64>,
+    /// Minimum bytes of all chunks but the last.
+    chunk_bytes_min: u64,
     chain: Option<Box<ChunkChain>>,
     trailer: Option<TrailerBlock>,
 }
@@ -149,10 +153,20 @@ impl ChunkedDecoder {
             line: Vec::new(),
             decoded_length,
             decoded_remaining: decoded_length,
+            chunks: 0,
             previous_chunk_bytes: None,
+            chunk_bytes_min: CHUNK_BYTES_MIN,
             chain,
             trailer,
         }
+    }
+
+    /// The same, with unsigned chunks of any size.
+    pub(super) fn with_small_chunks(mut self) -> Self {
+        if self.chain.is_none() {
+            self.chunk_bytes_min = 0;
+        }
+        self
     }
 
     /// Bytes left of the declared length.
@@ -221,21 +235,24 @@ impl ChunkedDecoder {
         if header.bytes == 0 {
             return self.begin_final_chunk();
         }
-        // Checked one chunk late: only a following chunk shows that the previous one was not the
-        // last.
-        let too_small = |bytes: u64| self.chain.is_some() && bytes < SIGNED_CHUNK_BYTES_MIN;
-        if self.previous_chunk_bytes.is_some_and(too_small) {
-            return Err(ApiError::new(
-                ErrorCode::InvalidChunkSizeError,
-                "Only the last chunk is allowed to have a size less than 8192 bytes",
-            ));
-        }
         // Checked at the header, before any data of the chunk: the declared length bounds what the
         // store receives.
         if header.bytes > self.decoded_remaining {
             return Err(self.wrong_length(header.bytes));
         }
+        // Checked one chunk late: only a following chunk shows that the previous one was not the
+        // last.
+        if let Some(bytes) = self.previous_chunk_bytes.filter(|bytes| *bytes < self.chunk_bytes_min)
+        {
+            return Err(ApiError::new(
+                ErrorCode::InvalidChunkSizeError,
+                "Only the last chunk is allowed to have a size less than 8192 bytes",
+            )
+            .with("Chunk", (self.chunks + 1).to_string())
+            .with("BadChunkSize", bytes.to_string()));
+        }
         self.previous_chunk_bytes = Some(header.bytes);
+        self.chunks += 1;
         self.state = State::ChunkData { remaining: header.bytes };
         Ok(())
     }

@@ -52,6 +52,7 @@
 //!     takes_any_region: false,
 //!     takes_version_2: false,
 //!     takes_unsigned_acl: false,
+//!     takes_small_chunks: false,
 //!     everyone_is: None,
 //! };
 //! let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
@@ -255,7 +256,7 @@ impl Authenticator {
                 self.check_version_2_header(&parts, &found, &query, &signature, host_bucket)?;
             let content_length = found.content_length;
             let verified = Verified::version_2(key, Place::Header, &found)?;
-            return finish(parts, verified, source, content_length);
+            return finish(&self.rules, parts, verified, source, content_length);
         }
         let mut content_length = found.content_length;
         let mut verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
@@ -282,7 +283,7 @@ impl Authenticator {
         if presigned.is_some() {
             Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
         }
-        finish(parts, verified, source, content_length)
+        finish(&self.rules, parts, verified, source, content_length)
     }
 
     /// Authenticates a request signed with Version 2 in its query.
@@ -301,7 +302,7 @@ impl Authenticator {
         let key = self.check_version_2_query(&parts, &query, token, host_bucket)?;
         let verified = Verified::version_2(key, Place::Query, &found)?;
         let content_length = found.content_length;
-        finish(parts, verified, source, content_length)
+        finish(&self.rules, parts, verified, source, content_length)
     }
 
     /// Checks everything that is known before the body is read.
@@ -422,6 +423,7 @@ impl Verified {
 
 /// The request as the inner layers see it.
 fn finish(
+    rules: &Rules,
     mut parts: Parts,
     verified: Verified,
     source: Source,
@@ -448,6 +450,8 @@ fn finish(
                 TrailerBlock::new(handle, chunked.signatures)
             });
             let decoder = ChunkedDecoder::new(chunked.decoded_length, chain, trailer);
+            let decoder =
+                if rules.takes_small_chunks { decoder.with_small_chunks() } else { decoder };
             Verifier::Chunked(Box::new(decoder))
         }
     };

@@ -18,8 +18,8 @@ pub(super) const HASHED_BODY_BYTES_MAX: usize = 20 << 20;
 /// of size, the signature (81 bytes) and room for extensions.
 pub(super) const CHUNK_HEADER_BYTES_MAX: usize = 256;
 
-/// Minimum bytes of a signed chunk other than the last (AWS: 8 KB).
-pub(super) const SIGNED_CHUNK_BYTES_MIN: u64 = 8 << 10;
+/// Minimum bytes of a chunk other than the last, signed or not (AWS: 8 KB).
+pub(super) const CHUNK_BYTES_MIN: u64 = 8 << 10;
 
 /// Maximum bytes of all trailer lines of an aws-chunked body.
 pub(super) const TRAILER_BYTES_MAX: usize = 4 << 10;

@@ -13,6 +13,8 @@ pub struct Rules {
     /// Accept an unsigned `x-amz-acl` beside a presigned URL, if its ACL gives rights to nobody but the
     /// writer and the owner of the bucket.
     pub takes_unsigned_acl: bool,
+    /// Accept unsigned chunks of any size, as MinIO does. S3 demands 8 KiB of all but the last.
+    pub takes_small_chunks: bool,
     /// Treat every request as this access key's; do not check signatures. `None` if signatures are
     /// checked.
     pub everyone_is: Option<String>,
@@ -27,6 +29,7 @@ impl Rules {
             takes_any_region: false,
             takes_version_2: false,
             takes_unsigned_acl: false,
+            takes_small_chunks: false,
             everyone_is: None,
         }
     }

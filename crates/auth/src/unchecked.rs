@@ -59,7 +59,7 @@ impl Authenticator {
         let content_length = found.content_length;
         let identity = Identity::User(sender);
         let verified = Verified { identity, signed_as, payload, chain: None };
-        finish(parts, verified, source, content_length)
+        finish(&self.rules, parts, verified, source, content_length)
     }
 
     /// The sender of an unsigned form.

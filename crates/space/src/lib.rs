@@ -131,6 +131,7 @@ impl Space {
             takes_any_region: app.takes_any_region,
             takes_version_2: app.takes_version_2,
             takes_unsigned_acl: app.acts_as_minio,
+            takes_small_chunks: app.acts_as_minio,
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(Arc::clone(users.current()), rules, Arc::new(time));

@@ -113,9 +113,9 @@ fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, 
     let mut data = Vec::new();
     let mut sizes = Vec::new();
     for index in 0..usize::from(chunks % 4) {
-        // Of signed chunks only the last may be small.
+        // Only the last may be small.
         let is_last = index + 1 == usize::from(chunks % 4);
-        let least = if signed && !is_last { SMALLEST_CHUNK_BYTES } else { 1 };
+        let least = if is_last { 1 } else { SMALLEST_CHUNK_BYTES };
         sizes.push(least + content.len());
         data.extend(content.iter().chain(std::iter::repeat(&b'x')).take(least + content.len()));
     }

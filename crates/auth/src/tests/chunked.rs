@@ -156,6 +156,29 @@ fn only_the_last_signed_chunk_may_be_small() {
 }
 
 #[test]
+fn only_the_last_unsigned_chunk_may_be_small_but_where_minio_is_replaced() {
+    let end = "0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n";
+    let (enough, little) = ("a".repeat(8192), "a".repeat(8191));
+    let small = format!("1fff\r\n{little}\r\n1\r\nb\r\n{end}");
+    assert_eq!(
+        outcome(&put(UNSIGNED_TRAILER, 8192), small.clone()),
+        refused("InvalidChunkSizeError")
+    );
+    let sound = format!("2000\r\n{enough}\r\n1\r\nb\r\n{end}");
+    assert_eq!(outcome(&put(UNSIGNED_TRAILER, 8193), sound), Ok(format!("{enough}b").into_bytes()));
+    let rules = Rules { takes_small_chunks: true, ..Rules::strict("us-east-1") };
+    let now = authenticator_at(DATE, 0).now_unix_seconds();
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(now.try_into().expect("after 1970"));
+    let minio = Authenticator::new(directory(), rules, Arc::new(move || now));
+    let body = TestBody::new([small]);
+    let request = put(UNSIGNED_TRAILER, 8192).request_with(body);
+    let request = authenticate(&minio, request).expect("the head is right");
+    let (data, end) = read(request.into_body());
+    end.expect("whole");
+    assert_eq!(data, format!("{little}b").into_bytes());
+}
+
+#[test]
 fn malformed_framing_is_refused() {
     let signer = put(UNSIGNED_TRAILER, 3);
     let end = "\r\n0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n";

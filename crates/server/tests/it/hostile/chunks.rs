@@ -50,6 +50,7 @@ fn broken_framing() {
         ("cut in the size", "4", 400, incomplete),
         ("data after the end", "4\r\ndata\r\n0\r\n\r\nmore", 400, broken),
         ("no framing", "data", 400, incomplete),
+        ("small chunks", "2\r\nda\r\n2\r\nta\r\n0\r\n\r\n", 403, "InvalidChunkSizeError"),
     ];
     check(
         &server,
