@@ -239,7 +239,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::NoMasterKey => s3_error!(
             NotImplemented,
             "The server has no master key to encrypt with: start it with --master-key-file FILE \
-             (`liteio key new FILE` makes one)."
+             (`liteio key new FILE` makes one), or with MINIO_KMS_SECRET_KEY=NAME:KEY."
         ),
         StoreError::NoSuchNamedKey { key } => no_such_named_key(key.as_deref()),
         StoreError::KeyMissing { .. } => {

@@ -134,7 +134,7 @@ pub fn tier_invalid(message: impl Into<String>) -> ApiError {
 pub fn kms_not_configured() -> ApiError {
     not_implemented(
         "The server has no keys: start it with --master-key-file FILE for SSE-S3, or --kms-key-file FILE for \
-         SSE-KMS. `liteio key new` makes these files.",
+         SSE-KMS (`liteio key new` makes these files), or with MINIO_KMS_SECRET_KEY=NAME:KEY.",
     )
 }
 
