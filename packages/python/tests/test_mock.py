@@ -208,3 +208,20 @@ class TestOfASubclassWithoutItsSetUp(Surrounded):
 
     def test_it_has_no_server_and_fails_nowhere(self):
         assert not hasattr(self, "endpoint") and "AWS_ENDPOINT_URL" not in os.environ
+
+
+def test_an_option_that_is_none_names_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"no option 'bucket': did you mean buckets=…\?"):
+        liteio.mock_aws(bucket="photos")
+    with pytest.raises(TypeError, match="no option 'colour': it has data_dir, buckets"):
+
+        @liteio.mock_aws(colour="red")
+        def test():
+            pass
+
+
+def test_a_mock_of_another_service_says_where_that_service_is():
+    with pytest.raises(ImportError, match="no mock_sqs: its server has S3, S3 Vectors.*Keep moto for sqs"):
+        from liteio import mock_sqs  # noqa: F401
+    with pytest.raises(AttributeError):
+        liteio.nothing  # noqa: B018

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import unittest
@@ -31,6 +32,7 @@ class MockAWS:
     returns the `Server`."""
 
     def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
+        check_options(options)
         self._options = options
         self._switches = None if config is None else switches_of(config)
         self._started: List[Use] = []
@@ -84,6 +86,25 @@ class MockAWS:
         traceback: Optional[TracebackType],
     ) -> None:
         self.stop()
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises TypeError for an option that Server does not have: at the decorator, not in the first test."""
+    known = list(inspect.signature(Server).parameters)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]}=…?" if near else f"it has {', '.join(known)}"
+            raise TypeError(f"mock_aws has no option {name!r}: {meant}")
+
+
+def absent(name: str) -> str:
+    """What to do instead of importing a mock of another service, such as mock_sqs."""
+    service = name[len("mock_"):]
+    return (
+        f"liteio has no {name}: its server has S3, S3 Vectors, S3 Tables, IAM and STS, all behind mock_aws. Keep moto for "
+        f"{service}, and let AWS_ENDPOINT_URL_S3 point at a liteio.Server where the test needs both"
+    )
 
 
 def switches_of(config: Mapping[str, Any]) -> Dict[str, bool]:

@@ -1,6 +1,7 @@
 package liteio;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.time.Duration;
@@ -19,6 +20,23 @@ class ExampleTest {
     void aServer() {
         try (LiteIOServer server = LiteIOServer.builder().buckets("photos:public", "letters:versioned").start()) {
             System.out.println(server.endpoint() + " " + server.accessKey() + " " + server.secretKey());
+        }
+    }
+
+    @Test
+    void theTestApi() {
+        Harness.needTestApi();
+        try (LiteIOServer server = LiteIOServer.builder().buckets("photos").start();
+                LiteIOSpace space = server.space()) {
+            // Two of three answers to reads are cut off after 10 bytes, until the rule is closed.
+            try (Fault fault = space.fault(Rule.of().operation("GetObject").cutAfterBytes(10).probability(0.66))) {
+                assertEquals(0, fault.hits());
+            }
+            space.snapshot("empty");
+            space.clock().advance(Duration.ofDays(30));
+            space.restore("empty");
+            assertTrue(space.requests(Filter.of().bucket("photos")).isEmpty());
+            space.reset();
         }
     }
 
