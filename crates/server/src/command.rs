@@ -189,16 +189,8 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
-    let unknown = cli::unknown_variables(std::env::vars_os().map(|(name, _)| name));
-    let is_ours =
-        |name: &&String| !environment::is_known(name) && !environment::is_of_service(name);
-    for variable in unknown.iter().filter(is_ours) {
-        tracing::warn!(variable, "unknown variable ignored; see `liteio --help`");
-    }
-    for variable in variables.unknown() {
-        tracing::warn!(variable, "unknown variable of another server ignored");
-    }
-    for note in notes {
+    let unknown = environment::unknown::lines(&variables, &cli::variables());
+    for note in unknown.into_iter().chain(notes) {
         tracing::warn!("{note}");
     }
     hide_memory();
@@ -238,6 +230,9 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
+    for note in environment::unknown::lines(&variables, &cli::variables()) {
+        tracing::warn!("{note}");
+    }
     hide_memory();
     raise_file_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

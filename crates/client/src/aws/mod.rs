@@ -139,6 +139,11 @@ fn understood(
             "settings are not kept: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
         ),
         "" => return Err("give a service and a command, such as s3 mb s3://BUCKET".to_owned()),
+        other @ ("s3vectors" | "iam" | "sts") => {
+            return Err(format!(
+                "this command has s3 and s3api only: the server has {other} for the AWS CLI and the SDKs"
+            ));
+        }
         other => {
             return Err(format!(
                 "there is no {other} here: this server has s3, s3vectors, iam and sts, and this command has s3 and s3api"

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod absent;
 mod admin;
 mod age;
 mod alias;
@@ -84,10 +85,15 @@ pub(crate) fn run_as(
     alias: Option<(&'static str, Alias)>,
 ) -> ExitCode {
     let command = Cli::command().name(program).bin_name(program);
-    let parsed = command.try_get_matches_from(arguments).and_then(|it| Cli::from_arg_matches(&it));
+    let parsed = command.try_get_matches_from(&arguments).and_then(|it| Cli::from_arg_matches(&it));
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return explain(program, &error),
+        Err(error) => {
+            return match absent::instead(&error, &arguments) {
+                Some(line) => fail(program, &line),
+                None => explain(program, &error),
+            };
+        }
     };
     match options(&cli, program) {
         Ok(options) => {

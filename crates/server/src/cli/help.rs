@@ -159,6 +159,54 @@ pub(super) fn by_subject(command: Command) -> Command {
         .after_help(EXAMPLES)
 }
 
+const MORE: &str = "\
+Each option has a variable, such as LITEIO_DATA_DIR. All options and variables: liteio --help";
+
+/// The same with the common options only, for `-h`.
+pub(super) fn short(command: Command) -> Command {
+    let command = OF_SERVER
+        .into_iter()
+        .fold(common(command), |command, name| command.mut_subcommand(name, common));
+    let command = command.mut_subcommands(|subcommand| {
+        let about = subcommand.get_about().map(|about| first_clause(&about.to_string()));
+        match about {
+            Some(about) => subcommand.about(about),
+            None => subcommand,
+        }
+    });
+    command.after_help(format!("{EXAMPLES}\n\n{MORE}"))
+}
+
+fn common(command: Command) -> Command {
+    let (_, common) = SUBJECTS[0];
+    command.mut_args(|argument| {
+        let option = argument.get_id().as_str();
+        match (place(option).is_some(), common.contains(&option)) {
+            (true, false) => argument.hide(true),
+            // Its grammar takes four lines.
+            (true, true) if option == "bucket" => argument
+                .hide_env(true)
+                .value_name("NAME")
+                .help("Bucket to create at startup; repeatable"),
+            (true, true) => argument.hide_env(true),
+            (false, _) => argument,
+        }
+    })
+}
+
+/// The text before the first colon, semicolon or full stop, and of a long one before the first comma.
+fn first_clause(text: &str) -> String {
+    let end = |ends: &[&str]| ends.iter().filter_map(|end| text.find(end)).min();
+    let clause = &text[..end(&[": ", "; ", ". "]).unwrap_or(text.len())];
+    match end(&[", "]).filter(|end| clause.len() > CLAUSE_BYTES_MAX && *end < clause.len()) {
+        Some(end) => clause[..end].to_owned(),
+        None => clause.to_owned(),
+    }
+}
+
+/// Longest description that fits a line of the short help.
+const CLAUSE_BYTES_MAX: usize = 80;
+
 fn ordered(command: Command) -> Command {
     command.mut_args(|argument| match place(argument.get_id().as_str()) {
         Some((subject, at)) => argument.help_heading(subject).display_order(at),

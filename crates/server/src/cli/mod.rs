@@ -8,6 +8,7 @@ mod cluster;
 mod console_oidc;
 mod credentials;
 mod damage;
+mod guess;
 mod help;
 mod keys;
 mod monitoring;
@@ -33,7 +34,7 @@ pub(crate) use self::credentials::CredentialsCommand;
 pub(crate) use self::damage::{RepairArgs, VerifyArgs};
 pub(crate) use self::keys::{KeyArgs, KeyCommand, KeyFileArgs, RewrapArgs};
 pub(crate) use self::monitoring::{HealthArgs, MetricsTokenArgs};
-pub(crate) use self::parse::{Stop, command, parse, unknown_variables};
+pub(crate) use self::parse::{Stop, command, parse, variables};
 pub(crate) use self::server::{ServerArgs, ServerCommand};
 pub(crate) use self::sources::{Source, Sources};
 

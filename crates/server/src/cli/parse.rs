@@ -1,12 +1,12 @@
 //! Reads the command line and the environment, and words the errors of doing so.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _};
 
-use super::{Cli, Command, ServerArgs, ServerCommand, Source, Sources, help};
+use super::{Cli, Command, ServerArgs, ServerCommand, Source, Sources, guess, help};
 
 /// The parser ended without a command to run.
 #[derive(Debug)]
@@ -22,6 +22,22 @@ pub(crate) enum Stop {
 /// The parser of the command line.
 fn parser() -> clap::Command {
     help::by_subject(Cli::command())
+}
+
+/// `true` if `-h` asks for the short help, and nothing for the whole one.
+fn asks_for_short_help(arguments: &[OsString]) -> bool {
+    let mut ours = arguments.iter().take_while(|it| *it != "--");
+    ours.clone().any(|it| it == "-h") && !ours.any(|it| it == "--help")
+}
+
+/// `true` if the error is about the word in the place of the command.
+fn is_first(error: &clap::Error, arguments: &[OsString]) -> bool {
+    let about = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let about = about.into_iter().find_map(|kind| error.get(kind));
+    match (about, arguments.get(1)) {
+        (Some(ContextValue::String(word)), Some(first)) => first == word.as_str(),
+        _ => false,
+    }
 }
 
 /// The whole command line, with the commands of the client, for what describes it: completions and
@@ -40,6 +56,12 @@ pub(crate) fn command() -> clap::Command {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let stop = |error: clap::Error| match error.kind() {
+        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument
+            if is_first(&error, &arguments) =>
+        {
+            let line = guess::instead(&arguments);
+            Stop::Usage(line.unwrap_or_else(|| with_variable(&error, &arguments)))
+        }
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             Stop::Help(error.render().to_string())
         }
@@ -52,7 +74,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
-    let matches = without_empty_variables(parser());
+    let parser = match asks_for_short_help(&arguments) {
+        true => help::short(parser()),
+        false => parser(),
+    };
+    let matches = without_empty_variables(parser);
     let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
     let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
     match parsed.command {
@@ -131,22 +157,15 @@ fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
     }
 }
 
-/// Names of `LITEIO_` variables that no option reads; mostly typing errors.
-pub(crate) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
+/// Names of the variables that options read, of all commands.
+pub(crate) fn variables() -> Vec<String> {
     let command = Cli::command();
     let subcommands = || command.get_subcommands();
     let commands = std::iter::once(&command)
         .chain(subcommands())
         .chain(subcommands().flat_map(|it| it.get_subcommands()));
-    let known: Vec<&OsStr> =
-        commands.flat_map(|it| it.get_arguments()).filter_map(|it| it.get_env()).collect();
-    let mut unknown: Vec<String> = names
-        .filter(|name| !known.contains(&name.as_os_str()))
-        .filter_map(|name| name.into_string().ok())
-        .filter(|name| name.starts_with("LITEIO_"))
-        .collect();
-    unknown.sort();
-    unknown
+    let names = commands.flat_map(|it| it.get_arguments()).filter_map(|it| it.get_env());
+    names.map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
 /// clap's message without its usage block, in one line.

@@ -416,6 +416,13 @@ fn former_names_of_verbs_still_work() {
         (&["admin", "heal", "old"], "`admin heal` is not part of this client"),
         (&["admin", "config", "set", "old", "region", "name=x"], "liteio --help"),
         (&["replicate", "backlog", "old/bucket"], "the metrics of the server"),
+        (&["sql", "-e", "select * from S3Object", "old/bucket/page"], "S3 Select is not supported"),
+        (&["tree", "old/bucket"], "`ls --recursive TARGET`"),
+        (&["--json", "get", "old/bucket/page", "page"], "`cp ALIAS/BUCKET/KEY FILE`"),
+        (&["vectors", "query", "--return-distance"], "aws s3vectors"),
+        (&["user", "add", "old", "name"], "`admin --help`"),
+        // The word of a command of a command is no command.
+        (&["tag", "get", "old/bucket"], "unrecognized subcommand 'get'"),
     ] {
         let message = shell.fails(arguments);
         assert!(message.contains(expected), "{arguments:?}: {message}");

@@ -302,3 +302,77 @@ async fn the_log_tells_why_a_signature_fails() {
     }
     assert!(!log.contains(ALICE.secret_key), "{log}");
 }
+
+/// Of each: words in the place of a command, and the command that does the same.
+#[test]
+fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
+    let directory = directory();
+    let rows: [(&[&str], &str); 12] = [
+        (&["start"], "`liteio server`"),
+        (&["stop"], "SIGTERM"),
+        (&["status"], "`liteio health`"),
+        (&["user", "add", "anna"], "liteio client admin user add local"),
+        (&["bucket", "create", "photos"], "liteio client mb local/NAME"),
+        (&["ls", "local"], "`liteio client ls`"),
+        (&["mb", "local/photos"], "`liteio client mb`"),
+        (&["config", "set", "region"], "`liteio environment`"),
+        (&["logs"], "standard error"),
+        (&["./data"], "`liteio server ./data`"),
+        (&["upload", "file"], "`liteio client cp`"),
+        (&["backpu"], "'backup'"),
+    ];
+    for (arguments, expected) in rows {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let line = stderr(&output);
+        assert!(line.contains(expected) && line.lines().count() == 1, "{arguments:?}: {line}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+#[test]
+fn the_short_help_fits_a_screen_and_the_long_one_has_every_option() {
+    let directory = directory();
+    let help = |arguments: &[&str]| {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for arguments in [&["-h"][..], &["server", "-h"], &["exec", "-h"]] {
+        let short = help(arguments);
+        assert!(short.lines().count() <= 60, "{} lines: {short}", short.lines().count());
+        assert!(short.contains("--data-dir") && !short.contains("--backup-keep"), "{short}");
+    }
+    let short = help(&["-h"]);
+    assert!(short.contains("liteio --help") && short.contains("  client "), "{short}");
+    let long = help(&["--help"]);
+    for option in ["--data-dir", "--backup-keep", "--blob-cache-size", "--test-api"] {
+        assert!(long.contains(option), "{option} is not in {long}");
+    }
+}
+
+#[test]
+fn misspelled_variables_are_told_with_the_name_that_was_meant() {
+    let directory = directory();
+    let variables = [
+        ("LITEIO_ACCES_KEY", "did you mean LITEIO_ACCESS_KEY?"),
+        ("LITEIO_BACKUP_KEEPS", "did you mean LITEIO_BACKUP_KEEP?"),
+        ("LITEIO_NONSENSE_OF_MINE", "`liteio environment`"),
+        ("MINIO_ROOT_USR", "did you mean MINIO_ROOT_USER?"),
+        ("MINIO_IDENTITY_LDAP_SERVER_ADDR", "LDAP is not supported"),
+    ];
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0"]);
+    command.envs(variables.map(|(name, _)| (name, "hush-hush")));
+    // One line for all of LDAP.
+    let server = Running::start(command.env("MINIO_IDENTITY_LDAP_TLS_SKIP_VERIFY", "on"));
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0));
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+    assert_eq!(warnings.len(), variables.len(), "{log}");
+    for (name, advice) in variables {
+        let is_told = |line: &&str| line.contains(name) && line.contains(advice);
+        assert!(warnings.iter().any(is_told), "{name}: {log}");
+    }
+    assert!(!log.contains("hush-hush"), "{log}");
+}

@@ -6,6 +6,7 @@
 
 mod give;
 mod table;
+pub(crate) mod unknown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,17 +83,10 @@ impl Variables {
         let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Variables(pairs.collect())
     }
-
-    /// Unknown variables with the prefix of a program in the table.
-    pub(crate) fn unknown(&self) -> Vec<&str> {
-        let names = self.0.keys().map(String::as_str);
-        let is_foreign = |name: &&str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-        names.filter(is_foreign).filter(|name| !is_known(name)).collect()
-    }
 }
 
 /// True for a variable of the table.
-pub(crate) fn is_known(name: &str) -> bool {
+fn is_known(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name)
         || super::audit::is_of_minio(name)
         || super::notify::is_of_minio(name)
@@ -100,7 +94,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// True for the name of a variable that Kubernetes makes of a Service in the namespace: those of one named `liteio` would
 /// pass for unknown settings.
-pub(crate) fn is_of_service(name: &str) -> bool {
+fn is_of_service(name: &str) -> bool {
     // LITEIO_SERVICE_HOST, LITEIO_SERVICE_PORT, LITEIO_SERVICE_PORT_S3
     let is_of_itself = name.ends_with("_SERVICE_HOST")
         || name.ends_with("_SERVICE_PORT")

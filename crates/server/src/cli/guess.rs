@@ -1,0 +1,87 @@
+//! Commands that there are not, as users of other programs try them, and what does the same here.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Words in the place of a command, and what to do instead.
+const GUESSES: [(&[&str], &str); 15] = [
+    (
+        &["start", "run", "serve", "up", "daemon", "minio", "web"],
+        "`liteio` alone, or `liteio server`, starts the server; as a service `systemctl start liteio`",
+    ),
+    (
+        &["stop", "shutdown", "down", "restart", "quit"],
+        "Ctrl-C or SIGTERM stops a server; a service `systemctl stop liteio`, a container `docker stop`",
+    ),
+    (
+        &["reload"],
+        "SIGHUP, or `systemctl reload liteio`, lets a server read users, certificates and keys again",
+    ),
+    (
+        &["status", "info", "stats", "usage"],
+        "`liteio health` asks whether a server is ready, and `liteio client admin info local` shows its version and usage",
+    ),
+    (
+        &["user", "users", "useradd", "adduser"],
+        "`liteio client admin user add local NAME SECRET` adds a user to a running server, `… user list local` lists them",
+    ),
+    (
+        &["group", "groups", "policy", "policies", "accesskey", "access-key", "svcacct"],
+        "`liteio client admin group`, `policy` and `accesskey` manage them in a running server: `liteio client admin --help`",
+    ),
+    (
+        &["bucket", "buckets", "create", "create-bucket", "make-bucket"],
+        "`liteio client mb local/NAME` makes a bucket in a running server, `liteio --bucket NAME` at the start",
+    ),
+    (
+        &["upload", "put", "sync", "copy", "get", "download"],
+        "`liteio client cp` and `mirror` copy: `liteio client cp FILE local/BUCKET/`",
+    ),
+    (
+        &["delete", "remove", "del"],
+        "`liteio client rm` removes objects, `liteio client rb` buckets",
+    ),
+    (&["list", "dir"], "`liteio client ls local` lists the buckets of the server on this machine"),
+    (
+        &["config", "configure", "settings", "set", "env"],
+        "settings are options and variables: `liteio --help` and `liteio environment` list them",
+    ),
+    (
+        &["init", "setup", "install", "new"],
+        "nothing has to be set up: `liteio --data-dir DIR` makes the directory and starts",
+    ),
+    (
+        &["log", "logs"],
+        "the log is on standard error: `journalctl -u liteio`, `docker logs`; `liteio client admin trace local` shows requests",
+    ),
+    (
+        &["console", "ui", "dashboard"],
+        "the console is part of the server: http://127.0.0.1:9000/_liteio/console/ once `liteio` runs",
+    ),
+    (
+        &["update", "upgrade"],
+        "a new version is a new program in the place of this one: docs/install.md",
+    ),
+];
+
+/// The line about a word in the place of a command, if it is known what was meant.
+pub(super) fn instead(arguments: &[OsString]) -> Option<String> {
+    let word = arguments.get(1)?.to_str()?;
+    if word.starts_with('-') {
+        return None;
+    }
+    if let Some((_, instead)) = GUESSES.iter().find(|(words, _)| words.contains(&word)) {
+        return Some(format!("there is no command `{word}`: {instead}"));
+    }
+    let client = liteio_client::command();
+    let of_client = |verb: &clap::Command| {
+        verb.get_name() == word || verb.get_all_aliases().any(|alias| alias == word)
+    };
+    if client.get_subcommands().any(of_client) {
+        return Some(format!("`{word}` is a command of the client: `liteio client {word}`"));
+    }
+    // As `minio server DIR` and other servers take it.
+    (word.contains('/') || Path::new(word).is_dir()).then(|| {
+        format!("there is no command {word:?}: `liteio server {word}`, or `liteio --data-dir {word}`, serves a directory")
+    })
+}

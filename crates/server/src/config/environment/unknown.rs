@@ -1,0 +1,135 @@
+//! Variables that nothing reads: mostly typing errors. Each is told in one line at the start.
+
+use liteio_wire::nearest::nearest;
+
+use super::table::TABLE;
+use super::{PREFIXES, Variables, is_known};
+
+/// The prefix of our own variables.
+const OWN: &str = "LITEIO_";
+
+/// Variables of ours that other programs read: the packages for test suites, the install script, a container, builds, tests.
+const OF_OTHERS: [&str; 10] = [
+    "LITEIO_BINARY",
+    "LITEIO_BUILD_COMMIT",
+    "LITEIO_DOWNLOAD_URL",
+    "LITEIO_ENDPOINT",
+    "LITEIO_IMAGE",
+    "LITEIO_INSTALL_DIR",
+    "LITEIO_REQUIRE_TEST_API",
+    "LITEIO_SHARED_SERVER",
+    "LITEIO_TESTS",
+    "LITEIO_TEST_ENDPOINT",
+];
+
+/// The beginnings of variables that measurements, tests and scripts of ours read.
+const FAMILIES_OF_OTHERS: [&str; 4] =
+    ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_"];
+
+/// Features of MinIO that there are not here, by the beginning of their variables, and what to use instead.
+const ABSENT: [(&str, &str); 6] = [
+    (
+        "MINIO_IDENTITY_LDAP_",
+        "LDAP is not supported: sign in through an issuer of OpenID Connect in front of the directory (--oidc-issuer, \
+         --console-oidc), or make users with `liteio client admin user add`",
+    ),
+    (
+        "MINIO_IDENTITY_OPENID_",
+        "an issuer of OpenID Connect is named by --oidc-issuer, and for the console by --console-oidc",
+    ),
+    (
+        "MINIO_KMS_KES_",
+        "KES is not supported: give the keys by --master-key-file, --kms-key-file or MINIO_KMS_SECRET_KEY",
+    ),
+    ("MINIO_ETCD_", "etcd is not supported: users and settings are in the data directory"),
+    ("MINIO_COMPRESSION_", "objects are not compressed: use a file system that does"),
+    (
+        "MINIO_BATCH_",
+        "batch jobs are not supported: use `liteio client mirror`, or replication rules",
+    ),
+];
+
+/// The lines about variables that nothing reads. `options` are the variables of options.
+pub(crate) fn lines(variables: &Variables, options: &[String]) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for name in variables.0.keys() {
+        let is_ours = name.starts_with(OWN);
+        if is_ours && !is_own(name, options) {
+            lines.push(unknown(name, own_names(options)));
+        } else if !is_ours && PREFIXES.iter().any(|it| name.starts_with(it)) && !is_known(name) {
+            match ABSENT.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+                // One line for all variables of a feature.
+                Some((prefix, _)) if told.contains(prefix) => {}
+                Some((prefix, instead)) => {
+                    told.push(prefix);
+                    lines.push(format!("{name} has no effect: {instead}"));
+                }
+                None => lines.push(unknown(name, TABLE.iter().map(|row| row.name))),
+            }
+        }
+    }
+    lines
+}
+
+fn is_own(name: &str, options: &[String]) -> bool {
+    options.iter().any(|it| it == name)
+        || is_known(name)
+        || OF_OTHERS.contains(&name)
+        || FAMILIES_OF_OTHERS.iter().any(|it| name.starts_with(it))
+}
+
+fn own_names(options: &[String]) -> impl Iterator<Item = &str> {
+    let of_table = TABLE.iter().map(|row| row.name).filter(|name| name.starts_with(OWN));
+    options.iter().map(String::as_str).chain(of_table).chain(OF_OTHERS)
+}
+
+/// The line for a name that is probably one of these, mistyped. What comes before the first `_` names the program.
+fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    let (program, rest) = name.split_once('_').unwrap_or_default();
+    let known = known.filter_map(|it| it.strip_prefix(program)?.strip_prefix('_'));
+    match nearest(rest, known) {
+        Some(meant) => {
+            format!("{name} is unknown and has no effect: did you mean {program}_{meant}?")
+        }
+        None => format!(
+            "{name} is unknown and has no effect: `liteio --help` and `liteio environment` list the variables"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_variables_are_told_with_the_nearest_name() {
+        let options = ["LITEIO_ACCESS_KEY", "LITEIO_BUCKET"].map(str::to_owned);
+        let rows = [
+            ("LITEIO_ACCES_KEY", Some("did you mean LITEIO_ACCESS_KEY?")),
+            ("LITEIO_DRIVR", Some("did you mean LITEIO_DRIVER?")),
+            ("LITEIO_BINARI", Some("did you mean LITEIO_BINARY?")),
+            ("LITEIO_WHATEVER", Some("`liteio environment`")),
+            ("MINIO_ROOT_USR", Some("did you mean MINIO_ROOT_USER?")),
+            ("MINIO_IDENTITY_LDAP_SERVER_ADDR", Some("--oidc-issuer")),
+            ("LITEIO_BUCKET", None),
+            ("LITEIO_BINARY", None),
+            ("LITEIO_HOST", None),
+            ("MINIO_ROOT_USER", None),
+            ("PATH", None),
+        ];
+        for (name, expected) in rows {
+            let told = lines(&Variables::of(&[(name, "x")]), &options);
+            match expected {
+                Some(expected) => {
+                    assert!(told.len() == 1 && told[0].contains(expected), "{name}: {told:?}");
+                    assert!(told[0].starts_with(name), "{told:?}");
+                }
+                None => assert!(told.is_empty(), "{told:?}"),
+            }
+        }
+        let ldap = ["SERVER_ADDR", "LOOKUP_BIND_DN"].map(|it| format!("MINIO_IDENTITY_LDAP_{it}"));
+        let both = Variables::of(&[(&ldap[0], "x"), (&ldap[1], "y")]);
+        assert_eq!(lines(&both, &options).len(), 1, "one line for LDAP");
+    }
+}
