@@ -367,7 +367,7 @@ async fn classes_without_a_tier_are_labels_and_unknown_ones_are_refused() {
     let (_tier, site) = pair(&[]).await;
     site.put("/photos?lifecycle", rule("WARM")).await.expect_error(400, "MalformedXML");
     site.put("/photos?lifecycle", rule("cold")).await.expect_error(400, "MalformedXML");
-    for class in ["COLD", "GLACIER", "STANDARD_IA"] {
+    for class in ["COLD", "GLACIER", "GLACIER_IR"] {
         site.put("/photos?lifecycle", rule(class)).await.expect_status(200);
         let kept = site.get("/photos?lifecycle").await.expect_status(200).text();
         assert!(kept.contains(class), "{kept}");
