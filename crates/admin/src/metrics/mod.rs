@@ -117,6 +117,8 @@ pub struct TableFigures {
     pub snapshots_expired: u64,
     /// Number of deleted files that no table named.
     pub files_deleted: u64,
+    /// Bytes of these files.
+    pub bytes_deleted: u64,
     /// Number of failures: jobs on tables, and records that could not be read.
     pub failures: u64,
 }

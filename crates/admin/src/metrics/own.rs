@@ -348,6 +348,7 @@ fn write_tables(page: &mut Page, tables: &TableFigures) {
     page.counter("liteio_table_snapshots_expired_total", help, tables.snapshots_expired);
     let help = "Files that were deleted because no table named them.";
     page.counter("liteio_table_files_deleted_total", help, tables.files_deleted);
+    page.counter("liteio_table_deleted_bytes_total", "Their bytes.", tables.bytes_deleted);
     let help = "Failures of the maintenance of tables: jobs, and records that could not be read.";
     page.counter("liteio_table_maintenance_failures_total", help, tables.failures);
 }

@@ -96,8 +96,13 @@ fn report_figures(figures: liteio_reports::Figures) -> ReportFigures {
 
 /// The metrics of the maintenance of tables.
 fn table_figures(figures: liteio_tables::MaintenanceFigures) -> TableFigures {
-    let liteio_tables::MaintenanceFigures { snapshots_expired, files_deleted, failures } = figures;
-    TableFigures { snapshots_expired, files_deleted, failures }
+    let liteio_tables::MaintenanceFigures {
+        snapshots_expired,
+        files_deleted,
+        bytes_deleted,
+        failures,
+    } = figures;
+    TableFigures { snapshots_expired, files_deleted, bytes_deleted, failures }
 }
 
 /// The metrics of the backup.

@@ -114,6 +114,59 @@ async fn requests_are_counted_by_operation_status_and_code() {
     assert!(found["process_cpu_seconds_total"] > 0.0);
 }
 
+/// Operations of the REST catalog and of S3 Tables.
+#[tokio::test]
+async fn operations_of_catalogs_are_counted_by_name_and_code() {
+    let server = memory().await;
+    server.bucket("lake").await;
+    let namespaces = "/_iceberg/v1/lake/namespaces";
+    let create = || {
+        let request = server.request("POST", namespaces).for_service("s3tables");
+        request.body(r#"{"namespace":["sales"]}"#)
+    };
+    create().send().await.expect_status(200);
+    create().send().await.expect_status(409);
+    let ask = |path: &str| server.request("GET", path).for_service("s3tables");
+    ask(&format!("{namespaces}/sales/tables/none")).send().await.expect_status(404);
+    ask("/buckets").send().await.expect_status(200);
+    let missing = "arn%3Aaws%3As3tables%3Aus-east-1%3A123456789012%3Abucket%2Fnone";
+    ask(&format!("/buckets/{missing}")).send().await.expect_status(404);
+    let found = scrape(&server, OWN).await;
+    for (name, value) in [
+        (r#"liteio_requests_total{operation="CreateNamespace",status="2xx"}"#, 1.0),
+        (r#"liteio_requests_total{operation="CreateNamespace",status="4xx"}"#, 1.0),
+        (
+            r#"liteio_request_errors_total{operation="CreateNamespace",code="AlreadyExistsException"}"#,
+            1.0,
+        ),
+        (r#"liteio_request_errors_total{operation="LoadTable",code="NoSuchTableException"}"#, 1.0),
+        (r#"liteio_requests_total{operation="ListTableBuckets",status="2xx"}"#, 1.0),
+        (
+            r#"liteio_request_errors_total{operation="GetTableBucket",code="NotFoundException"}"#,
+            1.0,
+        ),
+        (r#"liteio_request_duration_seconds_count{operation="CreateNamespace"}"#, 2.0),
+        (r#"liteio_received_bytes_total{operation="CreateNamespace"}"#, 46.0),
+    ] {
+        assert_eq!(found.get(name), Some(&value), "{name} of {found:#?}");
+    }
+    let seconds = found[r#"liteio_request_duration_seconds_sum{operation="CreateNamespace"}"#];
+    assert!(seconds > 0.0 && seconds < 60.0);
+}
+
+/// docs/metrics.md names each operation of the catalog.
+#[test]
+fn operations_of_the_catalog_are_in_the_documents() {
+    let page = document("metrics.md");
+    let of_catalog = liteio_tables::operation_names();
+    // Those of S3 Tables have AWS's names, and two are known and not served.
+    let of_catalog = of_catalog.take_while(|name| *name != "CreateTableBucket");
+    let served = of_catalog.filter(|name| !matches!(*name, "PlanTableScan" | "FetchScanTasks"));
+    for name in served {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_histogram_never_falls() {
     let server = memory().await;

@@ -8,6 +8,7 @@ use liteio_store::{BucketName, ShiftedClock, Store, StoreConfig, SystemClock};
 use serde_json::{Value, json};
 
 use crate::harness::{TestServer, start_with};
+use crate::metrics::{OWN, scrape};
 use crate::reply::Reply;
 use crate::tables::updates_of_create;
 use crate::test_api::told;
@@ -90,6 +91,9 @@ async fn only_files_at_places_that_the_server_has_chosen_are_deleted() {
     for gone in &orphans {
         server.head(gone).await.expect_status(404);
     }
+    let found = scrape(&server, OWN).await;
+    assert_eq!(found["liteio_table_files_deleted_total"], 2.0, "{found:#?}");
+    assert_eq!(found["liteio_table_deleted_bytes_total"], 2.0, "{found:#?}");
     for (name, status) in [
         ("chosen", "Disabled"),
         ("moved", "Disabled"),

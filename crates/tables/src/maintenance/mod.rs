@@ -67,6 +67,7 @@ pub struct Maintenance {
 struct Counts {
     snapshots_expired: AtomicU64,
     files_deleted: AtomicU64,
+    bytes_deleted: AtomicU64,
     failures: AtomicU64,
 }
 
@@ -77,6 +78,8 @@ pub struct MaintenanceFigures {
     pub snapshots_expired: u64,
     /// Files that were deleted, since no table named them.
     pub files_deleted: u64,
+    /// Bytes of these files.
+    pub bytes_deleted: u64,
     /// Jobs on tables that failed, and records that could not be read.
     pub failures: u64,
 }
@@ -116,10 +119,12 @@ impl Maintenance {
     /// The work that was done.
     #[must_use]
     pub fn figures(&self) -> MaintenanceFigures {
-        let Counts { snapshots_expired, files_deleted, failures } = &self.worker.counts;
-        let [snapshots_expired, files_deleted, failures] =
-            [snapshots_expired, files_deleted, failures].map(|it| it.load(Ordering::Relaxed));
-        MaintenanceFigures { snapshots_expired, files_deleted, failures }
+        let Counts { snapshots_expired, files_deleted, bytes_deleted, failures } =
+            &self.worker.counts;
+        let [snapshots_expired, files_deleted, bytes_deleted, failures] =
+            [snapshots_expired, files_deleted, bytes_deleted, failures]
+                .map(|it| it.load(Ordering::Relaxed));
+        MaintenanceFigures { snapshots_expired, files_deleted, bytes_deleted, failures }
     }
 
     /// Stops the task, after the page that it works on, or after a time-out.

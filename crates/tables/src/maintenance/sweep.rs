@@ -210,12 +210,15 @@ impl Pass<'_> {
         // All are under way before the first is waited for, so that they share their syncs.
         let pending = objects.chunks(CHANGED_TOGETHER).map(|few| Ok((few, delete(few)?)));
         let pending = pending.collect::<Result<Vec<_>, StoreError>>()?;
-        let (mut notes, mut are_known, mut failure) = (Vec::new(), true, None);
+        let (mut notes, mut bytes, mut are_known, mut failure) = (Vec::new(), 0, true, None);
         for (few, deleted) in pending {
             match deleted.wait() {
                 Ok(outcomes) => {
                     let deleted = few.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
-                    notes.extend(deleted.map(|(object, _)| (bucket.id, object.key.clone(), None)));
+                    notes.extend(deleted.map(|(object, _)| {
+                        bytes += object.bytes;
+                        (bucket.id, object.key.clone(), None)
+                    }));
                 }
                 Err(StoreError::Catalog(CatalogError::Changed { .. })) => are_known = false,
                 Err(error) => failure = failure.or(Some(error)),
@@ -223,7 +226,8 @@ impl Pass<'_> {
         }
         if !notes.is_empty() {
             self.counts.files_deleted.fetch_add(notes.len() as u64, Ordering::Relaxed);
-            tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(),
+            self.counts.bytes_deleted.fetch_add(bytes, Ordering::Relaxed);
+            tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(), bytes,
                 "files that the table does not name were deleted");
         }
         self.note_all(notes)?;

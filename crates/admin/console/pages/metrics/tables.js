@@ -97,6 +97,9 @@ export function Facts({ metrics }) {
       ['Scrub', `${state('liteio_scrub_running')}, ${plural(of('liteio_scrub_records') ?? 0, 'record')}${ended ? `, ended ${time(ended * 1000)}` : ''}`],
       ['Damage found', bad(of('liteio_scrub_damaged'), count('liteio_scrub_damaged'))],
       ['Events', `${count('liteio_events_waiting')} waiting, ${count('liteio_events_lost_total')} lost`]]],
+    ['Tables', [
+      ['Snapshots expired', count('liteio_table_snapshots_expired_total')], ['Files deleted', `${count('liteio_table_files_deleted_total')} (${bytes(of('liteio_table_deleted_bytes_total'))})`],
+      ['Failures', bad(of('liteio_table_maintenance_failures_total'), count('liteio_table_maintenance_failures_total'))]]],
     ['Vectors', [
       ['Vector buckets', count('liteio_vector_buckets')], ['Indexes', `${count('liteio_vector_indexes')}, ${count('liteio_vector_open_indexes')} in use`],
       ['Vectors in use', count('liteio_vector_open_vectors')], ['Being prepared', count('liteio_vector_preparing')],
