@@ -83,6 +83,13 @@ def browser():
     started.close()
 
 
+@pytest.fixture(scope="session")
+def filled(server):
+    """What the tests of all pages see."""
+    from pages import fill
+    fill(server)
+
+
 @pytest.fixture
 def page(browser, server):
     opened = sign_in(browser, server)

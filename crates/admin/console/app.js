@@ -15,13 +15,14 @@ import { Buckets } from './pages/buckets.js';
 import { Objects } from './pages/objects/index.js';
 import { Settings } from './pages/settings/index.js';
 import { Users } from './pages/users/index.js';
+import { Tables } from './pages/tables/index.js';
 import { Vectors } from './pages/vectors/index.js';
 import { Trace } from './pages/trace/index.js';
 import { Metrics } from './pages/metrics/index.js';
 
 const PAGES = [
   ['home', 'Home', 'home'],
-  ['buckets', 'Buckets', 'bucket'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'], ['trace', 'Trace', 'trace'],
+  ['buckets', 'Buckets', 'bucket'], ['catalogs', 'Tables', 'tables'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'], ['trace', 'Trace', 'trace'],
   ['metrics', 'Metrics', 'metrics'],
 ];
 
@@ -34,6 +35,7 @@ function Page({ route }) {
     return html`<${Objects} key=${path[0]} bucket=${path[0]} query=${route.query} />`;
   }
   if (page === 'users') return html`<${Users} path=${path} />`;
+  if (page === 'catalogs') return html`<${Tables} path=${path} query=${route.query} />`;
   if (page === 'vectors') return html`<${Vectors} path=${path} query=${route.query} />`;
   if (page === 'trace') return html`<${Trace} />`;
   if (page === 'metrics') return html`<${Metrics} />`;
@@ -42,8 +44,8 @@ function Page({ route }) {
 
 function Help({ onClose }) {
   const rows = [
-    ['g then h, b, v, u, t, m', 'Go to the start page, buckets, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
-    ['n', 'New bucket'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
+    ['g then h, b, c, v, u, t, m', 'Go to the start page, buckets, catalogs of tables, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
+    ['n', 'New bucket, namespace, …'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
     ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift select a range'], ['Delete', 'Delete the row or the selection'],
     ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Switch between light, dark and system theme'], ['?', 'Show this help'],
   ];

@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException'];
+const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException', 'AuthenticationTimeoutException'];
 /** The error for saving over an unseen change. */
 export const changed = () => new ApiError('Changed', 'Somebody else has changed this since it was loaded. Saving overwrites their change.', 409);
 
@@ -26,8 +26,10 @@ export function errorOf(status, text, requestId, headers = {}) {
   let code = '', message = '';
   if (text.trimStart().startsWith('{')) {
     try {
-      const body = JSON.parse(text);
-      code = String(body.__type ?? body.code ?? body.Code ?? '').replace(/^.*#/, '');
+      const sent = JSON.parse(text);
+      // Of the Iceberg REST catalog, or of a service of AWS.
+      const body = sent.error ?? sent;
+      code = String(body.__type ?? body.type ?? body.code ?? body.Code ?? '').replace(/^.*#/, '');
       message = body.message ?? body.Message ?? '';
     } catch { /* Not JSON after all. */ }
   } else if (text) {

@@ -5,14 +5,14 @@ const GZIP_SLICE_BYTES = 4 << 10;
 
 /**
  * The decompressed chunks, for as long as they are asked for. A browser decompresses all of what it is given before any of it
- * can be read, so the input comes in slices.
+ * can be read, so the input comes in slices. The last `tailBytes` come one by one: an error that they cause loses nothing.
  */
-export async function* inflated(data, stream, sliceBytes = GZIP_SLICE_BYTES) {
+export async function* inflated(data, stream, sliceBytes = GZIP_SLICE_BYTES, tailBytes = 0) {
   let at = 0;
   const slices = new ReadableStream({
     pull(controller) {
       if (at >= data.length) controller.close();
-      else controller.enqueue(data.slice(at, at += sliceBytes));
+      else controller.enqueue(data.slice(at, at = Math.min(at + sliceBytes, Math.max(at + 1, data.length - tailBytes))));
     },
   }, { highWaterMark: 0 });
   const reader = slices.pipeThrough(stream).getReader();

@@ -27,3 +27,9 @@ export function reindent(text) {
   }
   return parts.join('');
 }
+
+/** Keys of ids with 64 bits. In a string the quotes would be escaped. */
+const IDS = /("[a-z-]*snapshot-id"\s*:\s*)(-?\d+)/g;
+
+/** The value of a text of Iceberg. Ids of snapshots are strings: JavaScript would round them. */
+export const parseIceberg = (text) => JSON.parse(text.replace(IDS, '$1"$2"'));

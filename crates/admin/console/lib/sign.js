@@ -33,8 +33,10 @@ function signingKey(secret, day, region, service) {
 function signature(keys, request, headers, names, payload, time) {
   const date = stamp(time);
   const scope = `${date.slice(0, 8)}/${keys.region}/${request.service}/aws4_request`;
+  // Other services than S3 encode the path again.
+  const path = request.service === 's3' ? request.path : request.path.replaceAll('%', '%25');
   const canonical = [
-    request.method, request.path, canonicalQuery(request.query),
+    request.method, path, canonicalQuery(request.query),
     ...names.map((name) => `${name}:${headers[name].replace(/ +/g, ' ')}`), '', names.join(';'), payload,
   ].join('\n');
   const text = ['AWS4-HMAC-SHA256', date, scope, hex(sha256(canonical))].join('\n');

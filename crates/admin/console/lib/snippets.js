@@ -36,3 +36,29 @@ console.log((await s3.send(new ListBucketsCommand({}))).Buckets);
 /** The file of credentials that AWS's programs read. */
 export const credentialsFile = ({ endpoint, region, id, secret }) =>
   `[liteio]\naws_access_key_id = ${id}\naws_secret_access_key = ${secret}\nregion = ${region}\nendpoint_url = ${endpoint}\n`;
+
+/** How clients of Iceberg reach the catalog of a bucket. */
+export const tableSnippets = ({ endpoint, bucket, id, secret }) => [
+  ['pyiceberg', 'PyIceberg', `from pyiceberg.catalog.rest import RestCatalog
+
+catalog = RestCatalog(
+    "liteio",
+    uri="${endpoint}/_iceberg",
+    warehouse="${bucket}",
+    credential="${id}:${secret}",
+    **{"oauth2-server-uri": "${endpoint}/_iceberg/v1/oauth/tokens"},
+)
+print(catalog.list_namespaces())
+`],
+  ['duckdb', 'DuckDB', `create secret (type iceberg, client_id '${id}', client_secret '${secret}',
+    oauth2_server_uri '${endpoint}/_iceberg/v1/oauth/tokens');
+attach '${bucket}' as lake (type iceberg, endpoint '${endpoint}/_iceberg');
+show all tables;
+`],
+  ['spark', 'Spark', `spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog
+${Object.entries({
+    type: 'rest', uri: `${endpoint}/_iceberg`, warehouse: bucket, credential: `${id}:${secret}`,
+    'oauth2-server-uri': `${endpoint}/_iceberg/v1/oauth/tokens`, 'token-exchange-enabled': 'false',
+    'io-impl': 'org.apache.iceberg.aws.s3.S3FileIO', 'header.X-Iceberg-Access-Delegation': 'vended-credentials',
+  }).map(([name, value]) => `spark.sql.catalog.lake.${name}=${value}\n`).join('')}`],
+];

@@ -91,7 +91,7 @@ function ParquetRows({ rows: { names, rows, failed }, schema }) {
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell ?? html`<span class="muted">null</span>`}</td>`)}</tr>`)}</tbody></table></div>`}`;
 }
 
-const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} rows in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}${schema.columns.length > SCHEMA_ROWS_MAX && `; the first ${number(SCHEMA_ROWS_MAX)} of ${number(schema.columns.length)} columns`}</p>
+const Parquet = ({ schema }) => html`<p class="muted">${plural(schema.rows, 'row')} in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}${schema.columns.length > SCHEMA_ROWS_MAX && `; the first ${number(SCHEMA_ROWS_MAX)} of ${number(schema.columns.length)} columns`}</p>
   <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.slice(0, SCHEMA_ROWS_MAX).map((it) => html`<tr>
   <td style=${{ paddingLeft: `${12 + 16 * it.depth}px` }} class="main">${it.name}</td><td><code>${it.type}</code></td><td class="muted">${it.repetition}</td></tr>`)}</tbody></table></div>`;
 

@@ -63,7 +63,9 @@ export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) 
   useLayoutEffect(() => {
     const [dialog, former] = [ref.current, document.activeElement];
     dialog.showModal();
-    const first = dialog.querySelector('[autofocus]') ?? dialog.querySelector('form input, form select, form textarea');
+    const first = dialog.querySelector('[autofocus]') ?? dialog.querySelector('form input, form select, form textarea')
+      // The first control of a drawer may delete what it shows.
+      ?? dialog.querySelector('header [aria-label=Close]');
     first?.focus();
     // Elements outside of an open dialog cannot take the focus.
     return () => { isLeaving.current = true; dialog.close(); if (former?.isConnected) former.focus?.(); };
@@ -116,6 +118,9 @@ export function Confirm({ title, children, action = 'Delete', word, onClose, run
 
 /** Tabs with the keys of tabs: arrows, Home and End. */
 export function Tabs({ tabs, current, onChange, label }) {
+  const ref = useRef();
+  // On a phone it may be beyond the edge.
+  useEffect(() => ref.current.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current, tabs.length]);
   const move = (event) => {
     const at = tabs.findIndex(([id]) => id === current);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
@@ -125,7 +130,7 @@ export function Tabs({ tabs, current, onChange, label }) {
     onChange(tabs[next][0]);
     event.currentTarget.children[next].focus();
   };
-  return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>${tabs.map(([id, text]) => html`<button
+  return html`<div class="tabs" role="tablist" aria-label=${label} ref=${ref} onKeyDown=${move}>${tabs.map(([id, text]) => html`<button
     type="button" role="tab" aria-selected=${id === current} tabindex=${id === current ? 0 : -1}
     onClick=${() => onChange(id)}>${text}</button>`)}</div>`;
 }

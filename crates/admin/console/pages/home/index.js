@@ -5,7 +5,8 @@ import { about, current, formerId, nameOf } from '../../lib/session.js';
 import { readHealth, serverInfo } from '../../lib/server.js';
 import { snippets } from '../../lib/snippets.js';
 import { readMetrics } from '../../lib/prometheus.js';
-import { Button, CopyButton, Head, Spinner, Tabs } from '../../ui/kit.js';
+import { Button, CopyButton, Head, Spinner } from '../../ui/kit.js';
+import { Snippets } from '../../ui/snippets.js';
 import { go, link, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { bytes, number, plural, span } from '../../lib/format.js';
 import { CreateBucket } from '../buckets.js';
@@ -35,13 +36,10 @@ function Tiles({ health, info, metrics }) {
 function Connect() {
   const endpoint = location.origin;
   const all = snippets({ endpoint, region: about().region, id: formerId() || 'YOUR_ACCESS_KEY', secret: 'YOUR_SECRET_KEY' });
-  const [kind, setKind] = useState('aws');
-  const [, name, text] = all.find(([id]) => id === kind);
   return html`<section class="card panel section" aria-label="Connect"><header class="row"><h2 class="grow">Connect</h2></header>
     <dl class="facts"><dt>Endpoint</dt><dd><span class="row"><code class="grow">${endpoint}</code><${CopyButton} text=${endpoint} label="Copy the endpoint" /></span></dd>
       <dt>Region</dt><dd><code>${about().region}</code></dd><dt>Signed in as</dt><dd><code>${current()?.arn}</code></dd></dl>
-    <${Tabs} label="Client" current=${kind} onChange=${setKind} tabs=${all.map(([id, title]) => [id, title])} />
-    <div class="snippet" role="tabpanel" aria-label=${name}><pre class="preview" tabindex="0">${text}</pre><${CopyButton} text=${text} label=${`Copy for ${name}`} /></div>
+    <${Snippets} all=${all} first="aws" />
     <p class="muted none">${about().open ? 'This server checks no signatures: any keys will do.' : 'Insert your secret key, or create an access key below or in Users.'}${location.protocol === 'http:' && ' Over plain HTTP everybody on the network can read it: use TLS beyond this machine.'}</p></section>`;
 }
 
