@@ -263,6 +263,10 @@ def test_a_table_bucket_is_made_and_its_maintenance_is_told(browser):
         page.sees("1 entry")
         go(page, "catalogs", "kept-by-server", "sales", "tables", "orders", tab="maintenance")
         page.until(f"{rows}.filter((row) => row[3] === 'successful' && row[4] !== '–').length === 2")
+        go(page, "metrics")
+        page.sees("Snapshots expired")
+        told = page.run("document.querySelector('section[aria-label=Tables]').innerText")
+        assert "Files deleted\n0 (0 B)" in told and "Failures\n0" in told, told
         assert page.complaints() == []
         page.close()
 
@@ -387,5 +391,5 @@ def test_manifests_of_all_codecs_are_read_without_deleted_files(page, server, s3
     register(server, s3, lake, "t", metadata(lake, "t", fields, [snapshot(1, place + "list")]))
     go(page, "catalogs", lake, "n", "tables", "t", tab="rows")
     page.sees("The first 2 rows of 2")
-    page.sees("Other files delete rows of these.")
+    page.sees("Delete files remove rows of these files.")
     assert page.run("[...document.querySelectorAll('.files tbody tr')].map((it) => it.cells[0].innerText)") == ["good"]

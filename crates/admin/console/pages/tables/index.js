@@ -36,7 +36,7 @@ async function loadCatalogs() {
     const page = await listNames(it.name, '', 'namespaces', { size: COUNTED_MAX }).catch(() => undefined);
     return { ...it, count: page && (page.next ? `${COUNTED_MAX}+` : page.names.length) };
   }));
-  // Every bucket is a catalog: those with tables come first.
+  // Every bucket has a catalog: those with namespaces come first.
   return counted.sort((a, b) => !a.count - !b.count);
 }
 
@@ -44,11 +44,11 @@ async function loadCatalogs() {
 function Open() {
   const [name, setName] = useState('');
   const submit = (event) => { event.preventDefault(); if (name) go(['catalogs', name]); };
-  return html`<form class="card pad stack foot-note" onSubmit=${submit}><${TextField} label="Bucket" value=${name} onInput=${setName} hint="You may not list all catalogs, but perhaps open one." />
+  return html`<form class="card pad stack foot-note" onSubmit=${submit}><${TextField} label="Bucket" value=${name} onInput=${setName} hint="You may have access to a single catalog." />
     <div><${Button} type="submit" disabled=${!name}>Open<//></div></form>`;
 }
 
-const Catalogs = () => html`<${Names} icon="tables" crumbs=${['Tables']} one="table bucket" many="table buckets" load=${loadCatalogs} deps=${[]} empty="Every bucket is a catalog of Iceberg tables, and so is a table bucket of S3 Tables. The server maintains the tables of table buckets by itself."
+const Catalogs = () => html`<${Names} icon="tables" crumbs=${['Tables']} one="table bucket" many="table buckets" load=${loadCatalogs} deps=${[]} empty="Every bucket has a catalog of Iceberg tables. In table buckets, maintenance is on by default."
   href=${(name) => link(['catalogs', name])} create=${(onClose) => html`<${CreateNamed} what="table bucket" hint="3 to 63 lower-case letters, digits and hyphens." run=${createTableBucket} onClose=${onClose} />`}
   columns=${[['Namespaces', 'num', (it) => it.count ?? '–']]} denied=${html`<${Open} />`} start=${html`<div class="card pad foot-note"><${Connect} bucket="BUCKET" /></div>`} />`;
 
@@ -91,7 +91,7 @@ function useEntries(bucket, namespace) {
 
 const DeleteNamespace = ({ bucket, namespace, onClose }) => html`<${Confirm} title="Delete namespace" onClose=${onClose}
   run=${async () => { await dropNamespace(bucket, namespace); toast(`Namespace ${dotted(namespace)} was deleted.`); }}>
-  <p><strong>${dotted(namespace)}</strong> is deleted, if nothing is in it.</p><//>`;
+  <p><strong>${dotted(namespace)}</strong> is deleted if it is empty.</p><//>`;
 
 function NamespaceProperties({ bucket, namespace, onClose }) {
   const { data, error, reload } = useLoad(() => loadNamespace(bucket, namespace), [bucket, namespace]);
@@ -103,16 +103,17 @@ function Contents({ bucket, namespace = '' }) {
   const list = useEntries(bucket, namespace);
   const [filter, setFilter] = useState('');
   const [dialog, setDialog] = useState();
-  useShortcuts({ n: () => setDialog('new'), '/': () => document.getElementById('filter')?.focus(), Backspace: () => go(crumbs.at(-2)[1].slice(2).split('/').map(decodeURIComponent)) });
   const shown = useMemo(() => (filter ? list.rows.filter((it) => it.name.includes(filter)) : list.rows), [list.rows, list.count, filter]);
   // The rows that are looked for may be on a later page.
   useEffect(() => { if (filter) list.more(); }, [filter, list.count]);
   const crumbs = crumbsOf(bucket, namespace);
+  const up = () => { location.hash = crumbs.at(-2)[1]; };
+  useShortcuts({ n: () => setDialog('new'), '/': () => document.getElementById('filter')?.focus(), Backspace: up });
   const below = (name) => (namespace ? `${namespace}${LEVEL}${name}` : name);
   const pathOf = ({ kind, name }) => ['catalogs', bucket, ...(kind === 'namespaces' ? [below(name)] : [namespace, kind, name])];
   const row = (at) => html`<div role="gridcell" class="name"><${Icon} name=${KINDS[shown[at].kind][0]} className=${shown[at].kind === 'namespaces' ? 'folder' : ''} />
     <a class="link" tabindex="-1" title=${shown[at].name} href=${link(pathOf(shown[at]))}>${shown[at].name}</a></div><div role="gridcell" class="muted">${KINDS[shown[at].kind][1]}</div>`;
-  const closed = (done) => { setDialog(); if (done) go(crumbs.at(-2)[1].slice(2).split('/').map(decodeURIComponent)); };
+  const closed = (done) => { setDialog(); if (done) up(); };
   return html`<${Head} crumbs=${crumbs}><${Search} id="filter" label="Filter" value=${filter} onInput=${setFilter} />
       <${Button} icon="plus" kind="primary" onClick=${() => setDialog('new')}>New namespace<//>
       <${Menu} label="More actions" kind="" items=${[['refresh', 'Reload', list.reload], ['link', 'Connect a client', () => setDialog('connect')], ['bucket', 'Objects of the bucket', () => go(['buckets', bucket])],

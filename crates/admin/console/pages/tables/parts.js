@@ -45,6 +45,6 @@ export function Drop({ bucket, namespace, kind, name, onClose }) {
   const what = kind === 'tables' ? 'table' : 'view';
   return html`<${Confirm} title=${`Drop ${what}`} word=${name} action=${isPurge ? 'Drop table and delete files' : `Drop ${what}`} onClose=${onClose}
     run=${async () => { await drop(bucket, namespace, kind, name, isPurge); toast(`The ${what} ${name} was dropped.`); }}>
-    <p><strong>${name}</strong> leaves the catalog. ${isPurge ? 'Every object below its location is deleted. This cannot be undone.' : 'Its files stay.'}</p>
+    <p><strong>${name}</strong> is removed from the catalog. ${isPurge ? 'Every object below its location is deleted. This cannot be undone.' : 'Its files stay.'}</p>
     ${what === 'table' && html`<${Check} label="Delete its files, too" checked=${isPurge} onChange=${setPurge} />`}<//>`;
 }

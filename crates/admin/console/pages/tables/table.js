@@ -1,6 +1,6 @@
 // A table: what it is, its columns, snapshots and rows, and its maintenance.
 
-import { html, useState } from '../../vendor/preact.js';
+import { html, useRef, useState } from '../../vendor/preact.js';
 import { LEVEL, columnsOf, load, objectAt, readMaintenance } from '../../lib/tables.js';
 import { dataFiles } from '../../lib/manifests.js';
 import { Button, Dialog, Empty, Failure, Head, Menu, Spinner, Tabs } from '../../ui/kit.js';
@@ -67,9 +67,9 @@ function Rows({ snapshot }) {
   const [chosen, setChosen] = useState(0);
   if (error) return html`<${Failure} error=${error} retry=${reload} />`;
   if (snapshot && !data) return html`<${Spinner} />`;
-  if (!data?.files.length) return html`<div class="card"><${Empty} icon="file" title="No data files"><p>The current snapshot names none.</p><//></div>`;
+  if (!data?.files.length) return html`<div class="card"><${Empty} icon="file" title="No data files"><p>The current snapshot has none.</p><//></div>`;
   const [file, at] = [data.files[chosen], objectAt(data.files[chosen].path)];
-  return html`<div class="stack">${data.hasDeletes && html`<div class="note warn">Other files delete rows of these. The preview shows the deleted rows, too.</div>`}
+  return html`<div class="stack">${data.hasDeletes && html`<div class="note warn">Delete files remove rows of these files. The preview still shows them.</div>`}
     <div class="card scroll-x files" tabindex="0" role="region" aria-label="Data files"><table><caption class="sr">Data files</caption><thead><tr><th>Data file</th><th class="wide-only">Format</th><th class="num">Rows</th><th class="num">Size</th></tr></thead>
       <tbody>${data.files.map((it, index) => html`<tr aria-current=${index === chosen}><td class="main"><button type="button" class="link-button" onClick=${() => setChosen(index)}>${it.path.split('/').pop()}</button></td><td class="wide-only">${it.format}</td><td class="num">${number(it.rows)}</td><td class="num">${bytes(it.bytes)}</td></tr>`)}</tbody></table></div>
     ${data.isCut && html`<p class="muted none">The first ${plural(data.files.length, 'file')} of the current snapshot.</p>`}
@@ -81,7 +81,7 @@ function Rows({ snapshot }) {
 function Maintenance({ bucket, namespace, name }) {
   const isNested = namespace.includes(LEVEL);
   const { data, error, reload } = useLoad(() => !isNested && readMaintenance(bucket, namespace, name), []);
-  if (isNested) return html`<div class="note">S3 Tables, which configures maintenance, knows namespaces of one level only. The table is maintained by the settings of its bucket.</div>`;
+  if (isNested) return html`<div class="note">The maintenance API of S3 Tables supports namespaces of one level only. This table uses the settings of its bucket.</div>`;
   if (!data) return error ? html`<${Failure} error=${error} retry=${reload} />` : html`<${Spinner} />`;
   return html`<div class="stack"><div class="card scroll-x jobs" tabindex="0" role="region" aria-label="Jobs"><table><caption class="sr">Jobs of maintenance</caption><thead><tr><th>Job</th><th>Configured</th><th>Settings</th><th>State</th><th class="num">Last run</th></tr></thead>
     <tbody>${data.map((it) => html`<tr key=${it.job}><td class="main">${it.job.replace(/^iceberg/, '').replace(/(?!^)([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)}</td><td>${it.isOn ? 'on' : 'off'}</td><td class="muted">${Object.entries(it.settings).map(([key, value]) => html`<div>${key}: ${value}</div>`)}</td>
@@ -94,10 +94,10 @@ export function Table({ bucket, namespace, name, crumbs, tab: first = 'overview'
   const [tab, setTab] = useState(first);
   const [isDropping, setDropping] = useState(false);
   const { data, error, reload } = useLoad(() => load(bucket, namespace, 'tables', name, 'refs'), []);
-  // All snapshots may be many megabytes: they are asked for when they are looked at.
-  const [wantsAll, setWantsAll] = useState(false);
-  const isAll = wantsAll || tab === 'snapshots';
-  const all = useLoad(() => { setWantsAll(isAll); return isAll && load(bucket, namespace, 'tables', name, 'all'); }, [isAll, data]);
+  // All snapshots may take many megabytes: they are loaded with their tab.
+  const wantsAll = useRef(false);
+  wantsAll.current ||= tab === 'snapshots';
+  const all = useLoad(() => wantsAll.current && load(bucket, namespace, 'tables', name, 'all'), [wantsAll.current, data]);
   const table = data?.metadata;
   const label = TABS.find(([id]) => id === tab)[1];
   const isFixed = tab === 'schema' || tab === 'snapshots';
