@@ -36,15 +36,18 @@ pub(crate) const DISK: &str = "disk";
 pub(crate) const P999: &str = "p999";
 /// The time of the longest operation.
 pub(crate) const LONGEST: &str = "max";
+/// Median time of a commit to a table, per that of a PUT of its metadata file.
+pub(crate) const PUT_FACTOR: &str = "put_factor";
 /// Processor time per operation of a whole process, without the benchmark's own work.
 pub(crate) const OPERATION_CPU: &str = "operation_cpu";
 
 /// Bytes that a program passes to the kernel for each byte of its input.
 pub(crate) const PASSED: &str = "passed_factor";
 
-const LOWER: [(&str, &str, Unit); 25] = [
+const LOWER: [(&str, &str, Unit); 26] = [
     (TIME, "Time per operation", Unit::Nanoseconds),
     (OPERATION_CPU, "processor time per operation", Unit::Nanoseconds),
+    (PUT_FACTOR, "Median time per that of a PUT of the same size", Unit::Factor),
     ("idle", "waited for that", Unit::Seconds),
     (LOST, "Acknowledged puts that are gone", Unit::Count),
     ("allocations", "allocations per operation", Unit::Count),
