@@ -1,5 +1,7 @@
 """Annotations of objects, by boto3's model: put, get, list, delete, copies, versions, errors, checksums."""
 
+import os
+import subprocess
 import threading
 import uuid
 
@@ -185,3 +187,17 @@ secret_key = "{SECRET_KEY}"
     assert names(here, **of) == ["a", "c"]
     source.stop()
     target.stop()
+
+
+def test_copies_by_liteio_client_within_a_server_keep_annotations(s3, here, tmp_path):
+    if Server.TLS:
+        pytest.skip("the client of this test knows no certificate")
+    s3.put_object_annotation(**here, AnnotationName="n", AnnotationPayload=b"1")
+    host = s3.meta.endpoint_url.replace("http://", f"http://{ACCESS_KEY}:{SECRET_KEY}@")
+    environment = {**os.environ, "MC_HOST_x": host, "MC_CONFIG_DIR": str(tmp_path)}
+    bucket = here["Bucket"]
+    for verb, source, target, copy in (
+            ("cp", "a/b", "c/b", "c/b"), ("mirror", "a/", "d/", "d/b"), ("mv", "c/b", "e/b", "e/b")):
+        subprocess.run([os.environ["LITEIO"], "client", verb, f"x/{bucket}/{source}", f"x/{bucket}/{target}"],
+                       env=environment, check=True, stdout=subprocess.DEVNULL)
+        assert names(s3, Bucket=bucket, Key=copy) == ["n"], verb

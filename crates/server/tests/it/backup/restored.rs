@@ -15,12 +15,17 @@ fn body(seed: u64, length: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-/// Objects of each kind, versions, an upload, vectors, a user.
+/// Objects of each kind, annotations, versions, an upload, vectors, a user.
 pub(super) async fn fill(server: &Served) {
     server.put("/plain", "").await;
     for (key, length) in [("tiny", 100), ("small", 20 << 10), ("large", 2 << 20)] {
         server.put(&format!("/plain/{key}"), body(length as u64, length)).await;
     }
+    for (name, length) in [("short", 10), ("long", 100_000)] {
+        let annotation = format!("/plain/small?annotation&annotationName={name}");
+        server.put(&annotation, "a".repeat(length)).await;
+    }
+    server.delete("/plain/small?annotation&annotationName=short").await;
     server.put("/plain/replaced", body(1, 300_000)).await;
     server.put("/plain/replaced", body(2, 300_000)).await;
     server.put("/plain/deleted", body(3, 300_000)).await;
@@ -45,6 +50,7 @@ pub(super) async fn fill(server: &Served) {
     server.put("/versions?versioning", versioning).await;
     for length in [10, 20_000, 2_000_000] {
         server.put("/versions/key", body(length as u64, length)).await;
+        server.put("/versions/key?annotation&annotationName=of", length.to_string()).await;
     }
     server.delete("/versions/key").await;
 
@@ -65,17 +71,23 @@ pub(super) async fn contents(server: &Served) -> Vec<(String, Vec<u8>)> {
     let mut contents = Vec::new();
     let keys = ["tiny", "small", "large", "replaced", "parts"];
     let mut paths: Vec<String> = keys.map(|key| format!("/plain/{key}")).into();
+    paths.push("/plain/small?annotation&annotationName=long".to_owned());
     let versions = server.get("/versions?versions").await.expect_status(200);
     let ids = versions.elements("VersionId");
     assert_eq!(ids.len(), 4, "{}", versions.text());
     contents.push(("versions".to_owned(), versions.body));
     // The first is a delete marker.
-    paths.extend(ids[1..].iter().map(|id| format!("/versions/key?versionId={id}")));
+    paths.extend(ids[1..].iter().flat_map(|id| {
+        let version = format!("/versions/key?versionId={id}");
+        [format!("{version}&annotation&annotationName=of"), version]
+    }));
     for path in paths {
         let reply = server.get(&path).await.expect_status(200);
         contents.push((path + reply.header("etag").expect("an ETag"), reply.body));
     }
     server.get("/plain/deleted").await.expect_error(404, "NoSuchKey");
+    let names = server.get("/plain/small?annotation").await.expect_status(200);
+    assert_eq!(names.elements("AnnotationName"), ["long"]);
     let query = r#"{"vectorBucketName":"media","indexName":"films","topK":3,"returnDistance":true,
         "returnMetadata":true,"queryVector":{"float32":[1,2,2]}}"#;
     contents.push(("query".to_owned(), server.vectors("QueryVectors", query).await.body));

@@ -14,6 +14,8 @@ pub(super) type Body = Arc<[u8]>;
 pub(super) struct Model {
     /// The objects of the bucket `plain`.
     pub(super) objects: BTreeMap<String, Body>,
+    /// The annotations of these objects, by their names.
+    pub(super) annotations: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
     /// The versions of the object [`VERSIONED`] of the bucket `versioned`, the oldest first.
     pub(super) versions: Vec<(VersionId, Body)>,
     /// Parts by the upload in progress.
@@ -21,6 +23,17 @@ pub(super) struct Model {
     /// A document of the bucket `plain`.
     pub(super) document: Option<Vec<u8>>,
     pub(super) vectors: BTreeMap<String, [f32; DIMENSION]>,
+}
+
+impl Model {
+    /// Replaces an object, or removes it. Its annotations go with it.
+    pub(super) fn replace(&mut self, object: &str, body: Option<Body>) {
+        self.annotations.remove(object);
+        match body {
+            Some(body) => self.objects.insert(object.to_owned(), body),
+            None => self.objects.remove(object),
+        };
+    }
 }
 
 pub(super) const PLAIN: &str = "plain";

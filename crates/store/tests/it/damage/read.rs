@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use liteio_store::vectors::{Index, ListVectors, VectorName, VectorQuery};
 use liteio_store::{
-    Bucket, DocumentKind, GetOptions, ListEntry, ListQuery, ListVersionsQuery, ObjectKey, Store,
-    StoreError, VersionEntry, VersionId,
+    AnnotationQuery, Bucket, DocumentKind, GetOptions, ListEntry, ListQuery, ListVersionsQuery,
+    ObjectKey, Store, StoreError, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -25,6 +25,7 @@ pub(super) struct Reading {
 pub(super) fn read(store: &Store, model: &Model) -> Check<Reading> {
     let mut reading = Reading::default();
     reading.objects(store, model)?;
+    reading.annotations(store, model)?;
     reading.versions(store, model)?;
     reading.vectors(store, model)?;
     Ok(reading)
@@ -97,6 +98,29 @@ impl Reading {
         });
         let etag = |(number, body): (&u16, &Body)| (*number, hex(&Md5::digest(body)));
         self.same("the parts", listed, &parts.iter().map(etag).collect())
+    }
+
+    fn annotations(&mut self, store: &Store, model: &Model) -> Check<()> {
+        let Some(bucket) = self.told(PLAIN, store.bucket(&name(PLAIN)))? else { return Ok(()) };
+        let none = BTreeMap::new();
+        for object in model.objects.keys() {
+            let expected = model.annotations.get(object).unwrap_or(&none);
+            let query = AnnotationQuery { max: 10, ..AnnotationQuery::default() };
+            let listed = store.list_annotations(&bucket, &key(object), None, &query).map(|page| {
+                let annotations = page.annotations.into_iter();
+                annotations.map(|it| (it.name, it.bytes)).collect::<BTreeMap<_, _>>()
+            });
+            let lengths =
+                |(name, payload): (&String, &Vec<u8>)| (name.clone(), payload.len() as u64);
+            let what = format!("the annotations of {object}");
+            self.same(&what, listed, &expected.iter().map(lengths).collect())?;
+            for (name, payload) in expected {
+                let found = store.get_annotation(&bucket, &key(object), None, name);
+                let found = found.map(|found| found.payload.to_vec());
+                self.same(&format!("the annotation {name} of {object}"), found, payload)?;
+            }
+        }
+        Ok(())
     }
 
     fn versions(&mut self, store: &Store, model: &Model) -> Check<()> {

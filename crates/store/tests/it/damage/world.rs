@@ -7,9 +7,11 @@ use std::time::Duration;
 use liteio_disk::SimulatedDisk;
 use liteio_store::vectors::{CreateIndex, DistanceMetric, Index, NewVectors, VectorName};
 use liteio_store::{
-    Bucket, CompletePart, DeleteTarget, DocumentKind, Durability, NewBucket, SeededRandom, Store,
-    StoreConfig, StoreError, Versioning,
+    Annotate, AnnotationChange, AnnotationName, Bucket, Cause, CompletePart, DeleteTarget,
+    DocumentKind, Durability, NewAnnotation, NewBucket, SeededRandom, Store, StoreConfig,
+    StoreError, VersionChange, Versioning,
 };
+use md5::{Digest as _, Md5};
 
 use super::model::{Body, DIMENSION, KEYS, Model, PLAIN, UPLOADED, VERSIONED, WITH_VERSIONS};
 use super::strike::{Files, disk_of, files};
@@ -180,13 +182,14 @@ impl Running {
 
     /// One update or a few, each of which adds to the history. If one fails the history ends before it.
     pub(super) fn try_step(&mut self) -> Result<(), StoreError> {
-        match self.random.below(10) {
+        match self.random.below(12) {
             0..=3 => self.put(),
             4 => self.delete(),
             5 => self.put_version(),
             6 => self.put_vectors(),
             7 => self.put_document(),
             8 => self.put_part(),
+            9 | 10 => self.annotate(),
             _ => self.complete(),
         }
     }
@@ -220,7 +223,7 @@ impl Running {
                 let staged = stage(&it.store, &body)?;
                 it.store.put_object(&it.plain, key(object), staged, Default::default()).wait()
             },
-            |model, _| drop(model.objects.insert(object.to_owned(), Arc::clone(&body))),
+            |model, _| model.replace(object, Some(Arc::clone(&body))),
         )
     }
 
@@ -228,7 +231,49 @@ impl Running {
         let object = self.a_key();
         self.update(
             |it| it.store.delete_object(&it.plain, DeleteTarget::new(key(object), None)).wait(),
-            |model, _| drop(model.objects.remove(object)),
+            |model, _| model.replace(object, None),
+        )
+    }
+
+    /// Puts or deletes an annotation of an object that is there.
+    fn annotate(&mut self) -> Result<(), StoreError> {
+        let objects = self.model().objects.keys().cloned().collect::<Vec<_>>();
+        if objects.is_empty() {
+            return self.put();
+        }
+        let object = objects[self.random.below(objects.len() as u64) as usize].clone();
+        let name = ["m", "n"][self.random.below(2) as usize];
+        // ASCII, some longer than what is in a record.
+        let length = 1 + self.random.below([100, 5_000][self.random.below(2) as usize]);
+        let payload: Vec<u8> =
+            bytes(length, length as usize).iter().map(|byte| b'a' + byte % 26).collect();
+        let is_put = self.random.below(4) > 0;
+        let known = AnnotationName::new(name).expect("a name");
+        let change = match is_put {
+            true => AnnotationChange::Put(NewAnnotation {
+                name: known,
+                md5: Md5::digest(&payload).into(),
+                payload: payload.clone().into(),
+                checksum: None,
+            }),
+            false => AnnotationChange::Delete(known),
+        };
+        let (conditions, bypasses_governance) = Default::default();
+        let change = Annotate { change, conditions, bypasses_governance };
+        let change = VersionChange::Annotate(Box::new(change));
+        self.update(
+            |it| {
+                let object = key(&object);
+                it.store.annotate_object(&it.plain, object, None, change, Cause::Unknown).wait()
+            },
+            |model, _| {
+                let of_object = model.annotations.entry(object.clone()).or_default();
+                match is_put {
+                    true => _ = of_object.insert(name.to_owned(), payload.clone()),
+                    false => _ = of_object.remove(name),
+                }
+                model.annotations.retain(|_, of_object| !of_object.is_empty());
+            },
         )
     }
 
@@ -321,7 +366,7 @@ impl Running {
             |model, _| {
                 model.upload = None;
                 let body: Vec<u8> = parts.values().flat_map(|body| body.to_vec()).collect();
-                model.objects.insert(UPLOADED.to_owned(), body.into());
+                model.replace(UPLOADED, Some(body.into()));
             },
         )
     }
