@@ -53,27 +53,42 @@ impl References {
         Ok(manifests)
     }
 
-    /// Adds the files that a manifest names.
+    /// Adds the files that a manifest names, until there are more than `most`.
     ///
     /// # Errors
-    /// As [`read_manifest`]. The references are incomplete then: nothing may be deleted by them.
-    pub fn add_manifest(&mut self, file: &[u8], entries: Entries) -> Result<(), Invalid> {
+    /// As [`read_manifest`], and for too many. The references are incomplete then: nothing may be deleted by them.
+    pub fn add_manifest(
+        &mut self,
+        file: &[u8],
+        entries: Entries,
+        most: usize,
+    ) -> Result<(), Invalid> {
         read_manifest(file, |entry| {
-            if entries == Entries::WithRemovals || entry.status != EntryStatus::Deleted {
+            let is_named = entries == Entries::WithRemovals || entry.status != EntryStatus::Deleted;
+            // One more shows that there are too many.
+            if is_named && self.len() <= most {
                 self.add(entry.path);
             }
-        })
+        })?;
+        self.check(most)
+    }
+
+    fn check(&self, most: usize) -> Result<(), Invalid> {
+        match self.len() <= most {
+            true => Ok(()),
+            false => Err(Invalid::Illegal(format!("The table has more than {most} files."))),
+        }
     }
 
     /// Adds the manifests of the snapshots that `is_read` chooses, and the files that these name. `read` gives the bytes of a
-    /// file; each is read once.
+    /// file; each is read once. At most `most` locations are held.
     ///
     /// # Errors
-    /// Of `read`, and as [`read_manifest`]. The references are incomplete then: nothing may be deleted by them.
+    /// Of `read`, and as [`References::add_manifest`]. The references are incomplete then: nothing may be deleted by them.
     pub fn add_snapshots<E: From<Invalid>>(
         &mut self,
         metadata: &TableMetadata,
-        entries: Entries,
+        (entries, most): (Entries, usize),
         is_read: impl Fn(i64) -> bool,
         mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
     ) -> Result<(), E> {
@@ -83,13 +98,14 @@ impl References {
             manifests.extend(snapshot.manifests().map(str::to_owned));
             if let Some(list) = snapshot.manifest_list {
                 let listed = self.add_manifest_list(&read(list)?)?;
+                self.check(most)?;
                 manifests.extend(listed.into_iter().map(|manifest| manifest.path));
             }
         }
         for manifest in &manifests {
-            self.add_manifest(&read(manifest)?, entries)?;
+            self.add_manifest(&read(manifest)?, entries, most)?;
         }
-        Ok(())
+        Ok(self.check(most)?)
     }
 
     /// Adds a location.

@@ -159,7 +159,7 @@ fn files_of_an_expired_snapshot_are_those_that_no_other_names() {
         ("s3://bucket/m1", shared),
         ("s3://bucket/m2", newer),
     ];
-    let references = |metadata: &TableMetadata, entries: Entries, files: &[(&str, Vec<u8>)]| {
+    let within = |metadata: &TableMetadata, entries, files: &[(&str, Vec<u8>)]| {
         let mut references = References::of(metadata, Some("s3://bucket/m9.json"));
         let mut reads = BTreeSet::new();
         let added = references.add_snapshots(
@@ -174,6 +174,9 @@ fn files_of_an_expired_snapshot_are_those_that_no_other_names() {
         );
         added.map(|()| references)
     };
+    let references = |metadata: &TableMetadata, entries: Entries, files: &[(&str, Vec<u8>)]| {
+        within(metadata, (entries, usize::MAX), files)
+    };
     let old = references(&before, Entries::WithRemovals, &files).expect("all files are there");
     let new = references(&after, Entries::Live, &files[1..]).expect("its files are there");
     // A file that cannot be read leaves no references to delete by.
@@ -182,6 +185,10 @@ fn files_of_an_expired_snapshot_are_those_that_no_other_names() {
     let gone: Vec<_> = old.missing_in(&new).collect();
     assert_eq!(gone, ["s3://bucket/gone", "s3://bucket/m1", "s3://bucket/test/location/1.avro"]);
     assert_eq!(new.missing_in(&old).count(), 0);
+    let bounded = |most| within(&after, (Entries::Live, most), &files[1..]);
+    assert_eq!(bounded(new.len()).expect("as many as allowed").len(), new.len());
+    let refused = bounded(new.len() - 1).unwrap_err().to_string();
+    assert_eq!(refused, format!("The table has more than {} files.", new.len() - 1));
 }
 
 #[test]

@@ -25,14 +25,11 @@ pub(super) fn references_of(
     let mut references = References::of(metadata, Some(location));
     references.add_snapshots(
         metadata,
-        Entries::Live,
+        (Entries::Live, FILES_MAX),
         |_| true,
         |location| manifest(store, bucket, location),
     )?;
-    match references.len() <= FILES_MAX {
-        true => Ok(references),
-        false => Err(Failure::OfTable(format!("The table has more than {FILES_MAX} files."))),
-    }
+    Ok(references)
 }
 
 fn manifest(store: &Store, bucket: &Bucket, location: &str) -> Result<Vec<u8>, Failure> {
