@@ -1,4 +1,4 @@
-"""Commits of the Iceberg catalog over several tables, through `kill -9`: all tables of a commit change, or none."""
+"""The Iceberg catalog through `kill -9`: all tables of a commit change, or none, and a purge that was told is finished."""
 
 import http.client
 import json
@@ -6,8 +6,10 @@ import os
 import random
 import subprocess
 import threading
+import urllib.error
 import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -106,5 +108,65 @@ def test_a_commit_over_several_tables_is_whole_or_not_there_after_kill_9(tmp_pat
             version = int(table["metadata-location"].rsplit("/", 1)[1].split("-", 1)[0])
             assert version == state["sent"] + 1, table["metadata-location"]
         state["acknowledged"] = state["sent"]
+    server.stop()
+    subprocess.run([os.environ["LITEIO"], "verify", "--data-dir", str(tmp_path / "data")], check=True, stdout=subprocess.DEVNULL)
+
+
+def purge_until_killed(catalog, path, key):
+    try:
+        catalog.send("DELETE", path, key=key)
+    except (OSError, http.client.HTTPException):
+        pass
+
+
+def wait_until_dropped(catalog, name):
+    while True:
+        try:
+            catalog.load(name)
+        except urllib.error.HTTPError as error:
+            assert error.code == 404
+            return
+
+
+def test_a_purge_is_finished_after_kill_9(tmp_path):
+    """The table goes first, then its files. Its client is told of success when it asks again, so the rest must go, too."""
+    if Server.TLS:
+        pytest.skip("the requests of this test know no certificate")
+    files, rounds = 2500, 10
+    started = ("--data-dir", str(tmp_path / "data"), "--test-api=local")
+    server = Server(*started)
+    catalog, s3 = Catalog(server.endpoint), client(server.endpoint)
+    s3.create_bucket(Bucket="lake")
+    catalog.send("POST", "lake/namespaces", {"namespace": ["sales"]})
+
+    def keys(prefix):
+        pages = s3.get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
+        return [it["Key"] for page in pages for it in page.get("Contents", [])]
+
+    for round in range(rounds):
+        name, key = f"t{round}", f"017f22e2-79b0-7cc3-98c4-{round:012x}"
+        table = catalog.send("POST", "lake/namespaces/sales/tables", {"name": name, "schema": SCHEMA})
+        prefix = table["metadata"]["location"].removeprefix("s3://lake/") + "/"
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda number: s3.put_object(Bucket="lake", Key=f"{prefix}data/{number}", Body=b"x"),
+                          range(files)))
+        path = f"lake/namespaces/sales/tables/{name}?purgeRequested=true"
+        worker = threading.Thread(target=purge_until_killed, args=(catalog, path, key))
+        worker.start()
+        wait_until_dropped(Catalog(server.endpoint), name)
+        server.kill()
+        worker.join()
+        server = Server(*started)
+        catalog, s3 = Catalog(server.endpoint), client(server.endpoint)
+        left = len(keys(prefix))
+        catalog.send("DELETE", path, key=key)
+        body = json.dumps({"advance_ms": 1000}).encode()
+        request = urllib.request.Request(f"{server.endpoint}/_liteio/test/clock", data=body, method="PUT")
+        urllib.request.urlopen(request, timeout=60).close()
+        assert keys(prefix) == []
+        if left > 0:
+            break
+    else:
+        pytest.fail(f"in {rounds} rounds no kill came between the drop of a table and the last deletion")
     server.stop()
     subprocess.run([os.environ["LITEIO"], "verify", "--data-dir", str(tmp_path / "data")], check=True, stdout=subprocess.DEVNULL)

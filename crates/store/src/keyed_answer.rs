@@ -13,6 +13,8 @@ use crate::meta::space;
 pub struct KeyedAnswer {
     /// The key.
     pub key: [u8; 16],
+    /// The canonical id of the sender's account.
+    pub account: String,
     /// The request, as far as it must be the same when the key is used again.
     pub request: String,
     /// The answer.
@@ -30,7 +32,9 @@ impl KeyedAnswer {
         if write.get(&place)?.is_some() {
             return Err(CatalogError::Answered.into());
         }
-        let record = AnswerRecord { at_ms: now_ms, request: self.request.clone() };
+        write.put(&space::answer_time(&self.account, now_ms, &self.key), &[])?;
+        let account = self.account.clone();
+        let record = AnswerRecord { at_ms: now_ms, request: self.request.clone(), account };
         Ok(write.put(&place, &record.encode(&place, &self.answer))?)
     }
 }

@@ -147,6 +147,9 @@ pub const WALKED_TABLES_MAX: usize = 10_000;
 /// Files on a page of those that no table names, and most that one transaction notes.
 pub const UNREFERENCED_PAGE: usize = 256;
 
+/// Purges on a page of those that have not ended.
+pub const PURGES_PAGE: usize = 64;
+
 /// Most tables of one commit. It bounds the transaction.
 pub const COMMITTED_TABLES_MAX: usize = 64;
 

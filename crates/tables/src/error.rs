@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use liteio_access::Refusal;
 use liteio_iceberg::{Failed, Invalid};
 use liteio_store::StoreError;
@@ -13,7 +14,11 @@ pub(crate) type ApiResult<T> = Result<T, Exception>;
 
 /// An exception of the REST catalog.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Exception(ApiError);
+pub(crate) struct Exception {
+    error: ApiError,
+    /// The same request may succeed later, since the reason is none in the request or the catalog.
+    is_passing: bool,
+}
 
 /// The code for a request that was answered before.
 const ANSWERED: &str = "RequestAnsweredException";
@@ -23,18 +28,18 @@ pub(crate) fn exception(
     status: StatusCode,
     message: impl Into<String>,
 ) -> Exception {
-    Exception(ApiError::with_status(Dialect::Iceberg, name, status, message.into()))
+    ApiError::with_status(Dialect::Iceberg, name, status, message.into()).into()
 }
 
 impl From<ApiError> for Exception {
     fn from(error: ApiError) -> Exception {
-        Exception(error)
+        Exception { error, is_passing: false }
     }
 }
 
 impl From<Exception> for ApiError {
     fn from(exception: Exception) -> ApiError {
-        exception.0
+        exception.error
     }
 }
 
@@ -55,6 +60,14 @@ impl Exception {
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Exception {
         exception("ForbiddenException", StatusCode::FORBIDDEN, message)
+    }
+
+    /// The sender must wait for as many seconds.
+    pub(crate) fn too_many(seconds: u64, message: impl Into<String>) -> Exception {
+        let error: ApiError =
+            exception("TooManyRequestsException", StatusCode::TOO_MANY_REQUESTS, message).into();
+        let retry_after = (RETRY_AFTER, HeaderValue::from(seconds));
+        error.with_headers(HeaderMap::from_iter([retry_after])).into()
     }
 
     /// The server does not have that part of the specification.
@@ -107,19 +120,33 @@ impl Exception {
         exception("InternalServerError", StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// The same, for a reason that may pass.
+    fn passing(self) -> Exception {
+        Exception { is_passing: true, ..self }
+    }
+
     /// `true` if the request has a key to which an answer was given. No client sees that.
     pub(crate) fn is_answered(&self) -> bool {
-        self.0.code() == ANSWERED
+        self.error.code() == ANSWERED
+    }
+
+    /// `true` for refusals that the same request meets again, whenever it is sent: they depend neither on the state of the
+    /// server nor on the rights of the sender.
+    pub(crate) fn is_final(&self) -> bool {
+        let status = self.error.status();
+        let passes =
+            [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
+        status.is_client_error() && !self.is_passing && !passes.contains(&status)
     }
 
     /// `true` if the sender may not do what he asks for.
     pub(crate) fn is_forbidden(&self) -> bool {
-        self.0.status() == StatusCode::FORBIDDEN
+        self.error.status() == StatusCode::FORBIDDEN
     }
 
     /// The message.
     pub(crate) fn message(&self) -> &str {
-        self.0.message()
+        self.error.message()
     }
 }
 
@@ -158,7 +185,8 @@ impl From<CatalogError> for Exception {
             CatalogError::NamespaceNotEmpty { .. } => {
                 exception("NamespaceNotEmptyException", StatusCode::CONFLICT, sentence(&error))
             }
-            CatalogError::Changed { .. } => Exception::commit_failed(sentence(&error)),
+            // Other commits came first, which the next attempt need not meet.
+            CatalogError::Changed { .. } => Exception::commit_failed(sentence(&error)).passing(),
             CatalogError::Answered => exception(ANSWERED, StatusCode::CONFLICT, sentence(&error)),
             CatalogError::InvalidName { .. } | CatalogError::InvalidCommit(_) => {
                 Exception::bad_request(sentence(&error))
@@ -174,20 +202,21 @@ impl From<StoreError> for Exception {
             StoreError::NoSuchBucket { .. } | StoreError::InvalidBucketName { .. } => {
                 Exception::no_such_warehouse(format!("The warehouse does not exist: {error}."))
             }
-            StoreError::QuotaExceeded { .. }
-            | StoreError::InvalidRequest { .. }
+            StoreError::InvalidRequest { .. }
             | StoreError::KeyTooLong { .. }
             | StoreError::InvalidKey
+            | StoreError::CustomerKeyRequired => Exception::validation(sentence(&error)),
+            // Space is freed, keys are added, and locks end.
+            StoreError::QuotaExceeded { .. }
             | StoreError::NoMasterKey
             | StoreError::NoSuchNamedKey { .. }
-            | StoreError::CustomerKeyRequired
-            | StoreError::ObjectLocked => Exception::validation(sentence(&error)),
+            | StoreError::ObjectLocked => Exception::validation(sentence(&error)).passing(),
             StoreError::NoSpace | StoreError::Poisoned { .. } | StoreError::Closed => {
                 Exception::unavailable(sentence(&error))
             }
             StoreError::Suspended { reason } => Exception::unavailable(reason),
             StoreError::Busy | StoreError::ChangedMeanwhile => {
-                Exception::commit_failed(sentence(&error))
+                Exception::commit_failed(sentence(&error)).passing()
             }
             StoreError::Unsettled { reason } => {
                 tracing::error!(reason, "it is not known whether a commit has happened");
@@ -212,7 +241,7 @@ pub(crate) fn refused(refusal: Refusal, note: impl FnOnce(&Refusal)) -> Exceptio
 
 /// An authentication error, for the head or the body, as an exception. The headers are kept.
 pub fn refusal(error: &ApiError) -> ApiError {
-    let Exception(refusal) = match error.code() {
+    let refusal = match error.code() {
         "InvalidToken" | "InvalidAccessKeyId" | "SignatureDoesNotMatch" => {
             Exception::not_authorized(error.message())
         }
@@ -232,7 +261,7 @@ pub fn refusal(error: &ApiError) -> ApiError {
         _ => Exception::not_authorized(error.message()),
     };
     let headers: HeaderMap = error.headers().clone();
-    refusal.with_headers(headers)
+    ApiError::from(refusal).with_headers(headers)
 }
 
 /// The message of an error with a capital letter. Clients compare some of them, which end without a stop.
@@ -248,10 +277,7 @@ mod tests {
 
     #[test]
     fn messages_are_those_of_the_reference_implementation() {
-        let message = |error: CatalogError| {
-            let Exception(error) = error.into();
-            error.message().to_owned()
-        };
+        let message = |error: CatalogError| Exception::from(error).message().to_owned();
         let name = || "n.t".to_owned();
         assert_eq!(
             message(CatalogError::NoSuchTable { table: name() }),
@@ -261,6 +287,33 @@ mod tests {
             message(CatalogError::NameTaken { name: name(), by: "view" }),
             "View with same name already exists: n.t"
         );
+    }
+
+    #[test]
+    fn refusals_that_may_pass_are_not_final() {
+        let changed = || CatalogError::Changed { name: "n.t".to_owned() }.into();
+        for error in [
+            StoreError::Busy,
+            StoreError::ChangedMeanwhile,
+            StoreError::NoSpace,
+            StoreError::NoMasterKey,
+            changed(),
+        ] {
+            let exception = Exception::from(error);
+            assert!(!exception.is_final(), "{exception:?}");
+        }
+        let name = || "n.t".to_owned();
+        for error in [
+            CatalogError::TableExists { name: name() },
+            CatalogError::NoSuchTable { table: name() },
+            CatalogError::InvalidCommit(name()),
+        ] {
+            assert!(Exception::from(error).is_final());
+        }
+        let stale = Exception::from(Invalid::Stale("the requirement does not hold".to_owned()));
+        assert!(stale.is_final(), "its requirements do not hold");
+        assert!(!Exception::forbidden("no").is_final());
+        assert!(!Exception::too_many(1, "no").is_final());
     }
 
     #[test]
@@ -279,7 +332,7 @@ mod tests {
             (CatalogError::Changed { name: table() }, 409, "CommitFailedException"),
         ];
         for (error, status, name) in rows {
-            let Exception(error) = StoreError::from(error).into();
+            let error = ApiError::from(Exception::from(error));
             assert_eq!((error.status().as_u16(), error.code()), (status, name));
         }
     }

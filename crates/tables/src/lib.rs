@@ -23,6 +23,7 @@
 //! | `metadata` | Metadata files: read, written, and a cache of the parsed ones |
 //! | `commit` | Commits of tables, one or several |
 //! | `once`, `replay` | Requests that are sent again with the same `Idempotency-Key`: the answer that is written with a change, and the one that is given again |
+//! | `kept` | The number of such answers of an account, which is limited |
 //! | `register` | Metadata files that exist become tables and views |
 //! | `purge` | Deletion of the files of a dropped table |
 //! | `maintenance` | Expiry of snapshots, and deletion of files that no table names |
@@ -44,6 +45,7 @@ mod commit;
 mod config;
 mod context;
 mod error;
+mod kept;
 mod limits;
 mod maintenance;
 mod metadata;
@@ -205,6 +207,7 @@ struct Shared {
     buckets: TableBuckets,
     files: MetadataFiles,
     staged: place::Staged,
+    kept: kept::KeptAnswers,
     /// The routes that are served, for clients.
     endpoints: Vec<String>,
     tokens: Box<dyn Tokens>,
@@ -248,7 +251,8 @@ impl TablesService {
         let files = MetadataFiles::default();
         let endpoints = route::endpoints().collect();
         let staged = place::Staged::default();
-        let shared = Shared { app, settings, buckets, files, staged, endpoints, tokens };
+        let kept = kept::KeptAnswers::default();
+        let shared = Shared { app, settings, buckets, files, staged, kept, endpoints, tokens };
         TablesService { shared: Arc::new(shared) }
     }
 
@@ -417,7 +421,7 @@ impl Call<'_> {
         let granted = self.shared.buckets.bucket(self.store, &question, name);
         let granted = granted.map_err(|refusal| self.refused(refusal))?;
         if let Some(once) = &self.once {
-            once.note(self.store, &granted)?;
+            once.note(self.store, &self.shared.kept, &granted)?;
         }
         Ok(granted)
     }

@@ -22,6 +22,13 @@ pub(crate) const ANSWER_LIFETIME: &str = "PT30M";
 /// Time for which answers to requests with such a key are kept, in milliseconds: some minutes more, for clocks that differ.
 pub(crate) const ANSWER_KEPT_MS: u64 = 35 * 60 * 1000;
 
+/// Answers that are kept for an account; about as many more for each further server of a cluster. It allows 47 requests a
+/// second, at some 500 bytes each.
+pub(crate) const ANSWERS_MAX: usize = 100_000;
+
+/// Time after which the answers of an account that has too many are counted again, in milliseconds.
+pub(crate) const COUNT_AGAIN_MS: u64 = 10_000;
+
 /// Largest answer that is kept. Those with metadata are kept as a location.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
 
@@ -33,6 +40,10 @@ pub(crate) const VENDED_SECONDS: u32 = 3600;
 
 /// Seconds for which a bearer token is good.
 pub(crate) const TOKEN_SECONDS: u32 = 3600;
+
+/// Time for which maintenance tries each minute to end a purge that its request did not end, in milliseconds. Then it tries
+/// once a day.
+pub(crate) const PURGE_TRIED_MS: u64 = 60 * 60 * 1000;
 
 /// Objects that a purge deletes at once.
 pub(crate) const PURGE_PAGE: usize = 1000;

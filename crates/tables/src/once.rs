@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Source: `Idempotency-Key` in the specification of the REST catalog. Final are successes, and refusals that another attempt
-//! meets again (4xx but 401, 403 and 429). Answers with metadata are kept as the location of their file, which never
+//! meets again: not 401, 403, 429 and 5xx, and not a commit that others forestalled or a full bucket. Answers with metadata are kept as the location of their file, which never
 //! changes. Permission is decided for each request, also for one that was answered before.
 
 use std::cell::RefCell;
@@ -19,6 +19,7 @@ use liteio_store::{ChecksumAlgorithm, ChecksumSet, Store};
 use serde_json::{Value, json};
 
 use super::error::{ApiResult, Exception};
+use super::kept::KeptAnswers;
 use super::limits::ANSWER_BYTES_MAX;
 use super::metadata::uuid_of;
 use super::{Call, Sent};
@@ -49,6 +50,8 @@ pub(crate) struct Once {
     pub(super) key: [u8; 16],
     /// The operation, its sender, and a hash of the rest.
     pub(super) request: String,
+    /// The canonical id of the sender's account.
+    account: String,
     /// The permission, once it is decided.
     granted: RefCell<Option<Granted>>,
 }
@@ -67,22 +70,29 @@ impl Once {
                 "Idempotency-Key must be a UUID of version 7, such as 017f22e2-79b0-7cc3-98c4-dc0c0c07398f.",
             )
         })?;
-        let sender = match &sent.principal {
-            Principal::User(user) => user.caller.arn.as_str(),
-            Principal::Anonymous => "",
+        let (sender, account) = match &sent.principal {
+            Principal::User(user) => (user.caller.arn.as_str(), user.canonical_id()),
+            Principal::Anonymous => ("", ""),
         };
         let request = format!("{operation} {} {sender}", digest(sent, body));
-        Ok(Some(Once { key, request, granted: RefCell::default() }))
+        let account = account.to_owned();
+        Ok(Some(Once { key, request, account, granted: RefCell::default() }))
     }
 
-    /// Notes the permission. Where the request was answered before, the operation ends here.
-    pub(crate) fn note(&self, store: &Store, granted: &Granted) -> ApiResult<()> {
+    /// Notes the permission. Where the request was answered before, or its answer could not be kept, the operation ends
+    /// here.
+    pub(crate) fn note(
+        &self,
+        store: &Store,
+        kept: &KeptAnswers,
+        granted: &Granted,
+    ) -> ApiResult<()> {
         if self.granted.borrow().is_some() {
             return Ok(());
         }
         self.granted.replace(Some(granted.clone()));
         match store.answer_of(self.key)? {
-            None => Ok(()),
+            None => kept.admit(store, &self.account),
             Some(_) => Err(CatalogError::Answered.into()),
         }
     }
@@ -104,7 +114,8 @@ impl Once {
                  names at once, or no key."
             )));
         }
-        Ok(KeyedAnswer { key: self.key, request: self.request.clone(), answer })
+        let (request, account) = (self.request.clone(), self.account.clone());
+        Ok(KeyedAnswer { key: self.key, account, request, answer })
     }
 }
 

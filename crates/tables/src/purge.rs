@@ -2,10 +2,13 @@
 //!
 //! A location is any place in the bucket that the creator of the table has named, so the right to drop tables is not
 //! enough for what is there: the sender must be allowed to delete each object.
+//!
+//! The drop notes the purge. If the server ends before the last object is deleted, maintenance deletes the rest: those that
+//! were written before the purge began, which the sender was allowed to delete.
 
 use liteio_access::{Action, Granted};
 use liteio_iceberg::Identifier;
-use liteio_store::tables::TableKind;
+use liteio_store::tables::{Purge, TableDrop, TableKind, TableName};
 use liteio_store::{DeleteTarget, ListEntry, ListQuery, ListStart, ObjectKey, StoreError};
 
 use super::commit::named;
@@ -39,9 +42,9 @@ impl Call<'_> {
         let key = key_of(bucket, location)?;
         let prefix = format!("{}/", key.trim_end_matches('/'));
         let own = named(name)?;
-        let is_others = |kind: TableKind, other: &liteio_store::tables::TableName, at: &str| {
-            let is_own = kind == TableKind::Table && *other == own;
-            !is_own && key_of(bucket, at).is_ok_and(|key| key.starts_with(&prefix))
+        let is_below = |at: &str| key_of(bucket, at).is_ok_and(|key| key.starts_with(&prefix));
+        let is_others = |kind: TableKind, other: &TableName, at: &str| {
+            !(kind == TableKind::Table && *other == own) && is_below(at)
         };
         if let Some(other) = self.store.find_table(bucket, &is_others)? {
             return Err(Exception::bad_request(format!(
@@ -49,20 +52,31 @@ impl Call<'_> {
                  without purgeRequested."
             )));
         }
+        let purge = Purge {
+            bucket: bucket.id,
+            prefix: prefix.clone(),
+            table: name.to_string(),
+            began_ms: self.store.now_ms(),
+        };
         // All of them first, so that a refusal finds the table as it was.
         self.each_page(granted, &prefix, &|keys| {
             keys.iter().try_for_each(|key| self.allows_object(granted, Action::DeleteObject, key))
         })?;
         self.writer(once::empty)?
-            .drop_table_at(bucket, TableKind::Table, own.clone(), expected)
+            .drop_table_at(
+                bucket,
+                TableKind::Table,
+                own.clone(),
+                TableDrop { expected, purge: Some(purge.clone()) },
+            )
             .wait()?;
         // What fails from here on is told as it is: the answer with the key is that of the drop.
         if let Some(once) = &self.once {
             once.take_permission();
         }
-        // A table may have been created or registered there since.
-        if self.store.find_table(bucket, &is_others)?.is_some() {
-            return Ok(());
+        // A table may have been created or registered there since, also by the same name.
+        if self.store.find_table(bucket, &|_, _, at| is_below(at))?.is_some() {
+            return Ok(self.store.end_purge(purge).wait()?);
         }
         self.each_page(granted, &prefix, &|keys| {
             for key in &keys {
@@ -72,7 +86,8 @@ impl Call<'_> {
             let deleted = self.store.delete_objects(bucket, targets).wait()?;
             deleted.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
             Ok(())
-        })
+        })?;
+        Ok(self.store.end_purge(purge).wait()?)
     }
 
     /// Calls `visit` with the keys of objects, page by page; never with none.

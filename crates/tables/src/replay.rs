@@ -32,8 +32,9 @@ pub(crate) fn answer(call: &Call<'_>) -> Answer {
     if exception.is_answered() {
         return call.given_before(once, &granted);
     }
+    let is_final = exception.is_final();
     let error = ApiError::from(exception);
-    if is_final(error.status()) {
+    if is_final {
         let message: String = error.message().chars().take(2000).collect();
         let status = error.status().as_u16();
         let outcome = json!({ "status": status, "type": error.code(), "message": message });
@@ -45,15 +46,6 @@ pub(crate) fn answer(call: &Call<'_>) -> Answer {
         }
     }
     Err(Exception::from(error))
-}
-
-/// `true` for refusals that do not depend on the time or the rights of the sender.
-fn is_final(status: StatusCode) -> bool {
-    status.is_client_error()
-        && !matches!(
-            status,
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
-        )
 }
 
 impl Call<'_> {

@@ -95,6 +95,7 @@ mod sts;
 mod table_address;
 mod table_maintenance;
 mod table_policies;
+mod table_purges;
 mod table_retries;
 mod tables;
 mod tagging;

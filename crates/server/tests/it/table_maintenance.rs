@@ -7,13 +7,13 @@ use liteio_store::tables::{NamespaceName, TableName};
 use liteio_store::{BucketName, ShiftedClock, Store, StoreConfig, SystemClock};
 use serde_json::{Value, json};
 
-use crate::harness::{TestServer, start_with};
+use crate::harness::{ACCOUNTS, BOB, TestServer, start_with};
 use crate::metrics::{OWN, scrape};
 use crate::reply::Reply;
 use crate::tables::updates_of_create;
 use crate::test_api::told;
 
-const CATALOG: &str = "/_iceberg/v1/lake/namespaces";
+pub(crate) const CATALOG: &str = "/_iceberg/v1/lake/namespaces";
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const REMOVAL: &str = "icebergUnreferencedFileRemoval";
 
@@ -21,14 +21,19 @@ fn document(reply: &Reply) -> Value {
     serde_json::from_slice(&reply.body).unwrap_or_else(|_| panic!("no JSON: {}", reply.text()))
 }
 
-async fn send(server: &TestServer, method: &'static str, path: &str, body: Value) -> Value {
+pub(crate) async fn send(
+    server: &TestServer,
+    method: &'static str,
+    path: &str,
+    body: Value,
+) -> Value {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let reply = server.request(method, path).for_service("s3tables").body(body).send().await;
     assert!(reply.status < 300, "{}", reply.everything());
     if reply.body.is_empty() { Value::Null } else { document(&reply) }
 }
 
-fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     json!({ "type": "struct", "fields": [{ "id": 1, "name": "id", "type": "long", "required": true }] })
 }
 
@@ -45,7 +50,7 @@ async fn lake(server: &TestServer) -> String {
 }
 
 /// Writes an object below the location of a table, and returns its path.
-async fn orphan(server: &TestServer, table: &Value) -> String {
+pub(crate) async fn orphan(server: &TestServer, table: &Value) -> String {
     let location = table["metadata"]["location"].as_str().expect("a location");
     let path = format!("{}/data/orphan", location.strip_prefix("s3:/").expect("of S3"));
     server.put(&path, "x").await.expect_status(200);
@@ -250,4 +255,119 @@ async fn a_damaged_record_of_a_table_does_not_end_the_maintenance_of_others() {
         failures.and_then(|it| it.parse::<u64>().ok()).is_some_and(|count| count > 0),
         "{metrics}"
     );
+}
+
+/// Metadata never change, so a table that was read once names what it named then, if its files are lost later.
+#[tokio::test]
+async fn a_table_that_named_nothing_elsewhere_does_not_keep_the_files_of_others() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let create = async |name: &str| {
+        send(&server, "POST", &tables, json!({ "name": name, "schema": schema() })).await
+    };
+    let (own, lost) = (create("own").await, create("lost").await);
+    let advance = async |days: usize| {
+        for _ in 0..days {
+            told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+        }
+    };
+    let lose = async |table: &Value| {
+        let location = table["metadata-location"].as_str().expect("a location");
+        server.delete(location.strip_prefix("s3:/").expect("of S3")).await.expect_status(204);
+    };
+    advance(1).await;
+    lose(&lost).await;
+    let orphans = [orphan(&server, &own).await, orphan(&server, &lost).await];
+    advance(4).await;
+    server.head(&orphans[0]).await.expect_status(404);
+    server.head(&orphans[1]).await.expect_status(200);
+    assert_eq!(removal(&server, &arn, "own").await["status"], "Successful");
+    assert_eq!(removal(&server, &arn, "lost").await["status"], "Failed");
+
+    // One that was never read since its last commit may name any file.
+    let unread = create("unread").await;
+    lose(&unread).await;
+    let kept = orphan(&server, &own).await;
+    advance(4).await;
+    server.head(&kept).await.expect_status(200);
+    let status = removal(&server, &arn, "own").await;
+    let reason = status["failureMessage"].as_str().expect("a reason");
+    assert!(reason.contains("lake/sales.unread"), "{reason}");
+}
+
+/// So may one that was read, and named a file outside of its location.
+#[tokio::test]
+async fn a_table_that_named_files_elsewhere_keeps_those_of_others() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    let mut metadata = own["metadata"].clone();
+    metadata["location"] = "s3://lake/other".into();
+    metadata["table-uuid"] = "11111111-2222-4333-8444-555555555555".into();
+    server.put("/lake/root.metadata.json", metadata.to_string()).await.expect_status(200);
+    let root = json!({ "name": "root", "metadata-location": "s3://lake/root.metadata.json" });
+    send(&server, "POST", &format!("{CATALOG}/sales/register"), root).await;
+    let orphan = orphan(&server, &own).await;
+    told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+    server.delete("/lake/root.metadata.json").await.expect_status(204);
+    for _ in 0..4 {
+        told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+    }
+    server.head(&orphan).await.expect_status(200);
+    assert_eq!(removal(&server, &arn, "own").await["status"], "Failed");
+}
+
+/// Tables of one account that change all the time do not put off the removal of files of another one.
+#[tokio::test]
+async fn busy_tables_of_one_account_do_not_put_off_removals_of_others() {
+    let server = start_with("memory", "us-east-1", |builder, directory| {
+        let file = directory.join("accounts.toml");
+        std::fs::write(&file, ACCOUNTS).expect("the users are written");
+        builder.credentials_file(file).test_api(TestAccess::Local)
+    })
+    .await;
+    let arn = lake(&server).await;
+    let tables = format!("{CATALOG}/sales/tables");
+    let own = send(&server, "POST", &tables, json!({ "name": "own", "schema": schema() })).await;
+    let mut orphans = Vec::new();
+    for number in 0..100 {
+        let path = format!("{}-{number}", orphan(&server, &own).await);
+        server.put(&path, "x").await.expect_status(200);
+        orphans.push(path);
+    }
+    let by_bob = async |path: &str, body: Value| {
+        let request = server.request("POST", path).for_service("s3tables").by(BOB);
+        request.body(body.to_string()).send().await.expect_status(200)
+    };
+    server.request("PUT", "/bobs").by(BOB).send().await.expect_status(200);
+    let bobs = "/_iceberg/v1/bobs/namespaces";
+    by_bob(bobs, json!({ "namespace": ["n"] })).await;
+    by_bob(&format!("{bobs}/n/tables"), json!({ "name": "busy", "schema": schema() })).await;
+    let is_done = std::cell::Cell::new(false);
+    let commits = async {
+        let mut number = 0;
+        while !is_done.get() {
+            number += 1;
+            let updates =
+                json!([{ "action": "set-properties", "updates": { "x": number.to_string() } }]);
+            let commit = json!({ "requirements": [], "updates": updates });
+            by_bob(&format!("{bobs}/n/tables/busy"), commit).await;
+        }
+    };
+    let passes = async {
+        for _ in 0..3 {
+            told(&server, "PUT", "/clock", json!({ "advance_ms": DAY_MS })).await;
+            let removal = removal(&server, &arn, "own").await;
+            assert_eq!(removal["status"], "Successful", "{removal}");
+        }
+        is_done.set(true);
+    };
+    tokio::join!(commits, passes);
+    for path in orphans {
+        server.head(&path).await.expect_status(404);
+    }
 }

@@ -1,9 +1,14 @@
 //! `Idempotency-Key` of the Iceberg REST catalog: a request that is sent again is not executed again.
 
+use std::sync::Arc;
+
 use liteio::TestAccess;
+use liteio_store::tables::KeyedAnswer;
+use liteio_store::{BucketName, ShiftedClock, Store, StoreConfig, SystemClock};
 use serde_json::{Value, json};
 
-use crate::harness::{TestServer, start_with};
+use crate::admin;
+use crate::harness::{ALICE, TestServer, start_with};
 use crate::reply::Reply;
 use crate::test_api::told;
 
@@ -148,4 +153,58 @@ async fn refusals_are_final_and_answers_expire() {
     let gone = send(&server, taken, Some(&key(3)), &Value::Null).await;
     gone.expect_status(404);
     send(&server, namespaces, Some(&key(1)), &create).await.expect_status(200);
+}
+
+/// A refusal whose reason may pass is no answer to keep: the same request is tried again.
+#[tokio::test]
+async fn a_refusal_that_may_pass_is_not_final() {
+    let server = lake().await;
+    send(&server, ("POST", TABLES), None, &json!({ "name": "t", "schema": schema() })).await;
+    let quota = async |size: u64| {
+        let document = json!({ "quota": size, "size": size, "quotatype": "hard" }).to_string();
+        let path = "set-bucket-quota?bucket=lake";
+        admin::send(&server, ALICE, "PUT", path, document).await.expect_status(200);
+    };
+    let path = "/_iceberg/v1/lake/namespaces/sales/tables/t";
+    quota(1).await;
+    send(&server, ("POST", path), Some(&key(1)), &set("1")).await.expect_status(400);
+    quota(0).await;
+    let again = send(&server, ("POST", path), Some(&key(1)), &set("1")).await;
+    assert_eq!(document(&again.expect_status(200))["metadata"]["properties"]["x"], "1");
+}
+
+/// Answers are never forgotten before their time, so the requests of an account that has too many are refused.
+#[tokio::test]
+async fn an_account_has_a_limited_number_of_answers() {
+    const ANSWERS_MAX: u64 = 100_000;
+    let clock = Arc::new(ShiftedClock::new(Arc::new(SystemClock)));
+    let config = StoreConfig { clock: Arc::clone(&clock) as _, ..StoreConfig::memory() };
+    let store = Store::open(config).expect("a store");
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.store(store.clone()).test_api(TestAccess::Local)
+    })
+    .await;
+    server.bucket("lake").await;
+    let bucket = store.bucket(&BucketName::new("lake").expect("a name")).expect("a bucket");
+    let noted: Vec<_> = (1..ANSWERS_MAX)
+        .map(|number| {
+            let key = (u128::from(number) << 64).to_be_bytes();
+            let account = bucket.owner.id.clone();
+            store.note_answer(KeyedAnswer { key, account, request: String::new(), answer: vec![] })
+        })
+        .collect();
+    noted.into_iter().for_each(|noted| noted.wait().expect("noted"));
+    let create = async |name: &str, key: Option<&str>| {
+        send(&server, ("POST", NAMESPACES), key, &json!({ "namespace": [name] })).await
+    };
+    create("last", Some(&key(2))).await.expect_status(200);
+    let refused = create("refused", Some(&key(3))).await.expect_status(429);
+    assert_eq!(refused.header("retry-after"), Some("60"));
+    assert!(refused.text().contains("Idempotency-Key"), "{}", refused.text());
+    // Answers that were given are given again, and requests without a key need none.
+    create("last", Some(&key(2))).await.expect_status(200);
+    create("plain", None).await.expect_status(200);
+    clock.set_offset_ms(36 * 60 * 1000);
+    told(&server, "PUT", "/clock", json!({ "advance_ms": 0 })).await;
+    create("refused", Some(&key(3))).await.expect_status(200);
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Sealed};
+use super::space;
 use crate::error::StoreError;
 
 /// An answer. The body of the record is the answer itself.
@@ -12,19 +13,33 @@ pub(crate) struct AnswerRecord {
     pub(crate) at_ms: u64,
     /// The request.
     pub(crate) request: String,
+    /// The canonical id of the account to which it was given; empty in records of version 1.
+    pub(crate) account: String,
 }
 
 impl AnswerRecord {
+    /// The key of the row with the time of the answer at a place; none for one of version 1.
+    pub(crate) fn time(&self, place: &[u8]) -> Option<Vec<u8>> {
+        let key = space::key_of_answer(place).filter(|_| !self.account.is_empty())?;
+        Some(space::answer_time(&self.account, self.at_ms, &key))
+    }
+
     pub(crate) fn encode(&self, place: &[u8], answer: &[u8]) -> Vec<u8> {
-        record::seal(1, place, self, answer)
+        record::seal(2, place, self, answer)
     }
 
     /// The record and the answer.
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<(Self, Vec<u8>), StoreError> {
         const WHAT: &str = "the record of an answer";
-        record::split_version(bytes, 1)?;
+        let (version, _) = record::split_version(bytes, 2)?;
         let sealed = Sealed::open(place, bytes, WHAT)?;
-        let fields = record::take_all(sealed.fields, WHAT)?;
+        let fields = match version {
+            1 => {
+                let (at_ms, request) = record::take_all(sealed.fields, WHAT)?;
+                Self { at_ms, request, account: String::new() }
+            }
+            _ => record::take_all(sealed.fields, WHAT)?,
+        };
         Ok((fields, sealed.body.verified(WHAT)?.to_vec()))
     }
 }
@@ -32,12 +47,12 @@ impl AnswerRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meta::space;
 
     #[test]
     fn an_answer_is_read_as_it_was_given_and_damage_is_found() {
         let place = space::answer(&[7; 16]);
-        let record = AnswerRecord { at_ms: 5, request: "DropTable".to_owned() };
+        let (request, account) = ("DropTable".to_owned(), "me".to_owned());
+        let record = AnswerRecord { at_ms: 5, request, account };
         let encoded = record.encode(&place, b"{}");
         let read = AnswerRecord::decode(&place, &encoded).expect("own bytes");
         assert_eq!(read, (record, b"{}".to_vec()));
@@ -46,5 +61,15 @@ mod tests {
             damaged[at] ^= 1;
             AnswerRecord::decode(&place, &damaged).expect_err("damaged");
         }
+    }
+
+    #[test]
+    fn an_answer_of_an_earlier_program_has_no_account() {
+        let place = space::answer(&[7; 16]);
+        let encoded = record::seal(1, &place, &(5_u64, "DropTable"), b"{}");
+        let (record, answer) = AnswerRecord::decode(&place, &encoded).expect("version 1");
+        let (request, account) = ("DropTable".to_owned(), String::new());
+        assert_eq!(record, AnswerRecord { at_ms: 5, request, account });
+        assert_eq!(answer, b"{}");
     }
 }

@@ -87,6 +87,8 @@ pub enum TableDocument {
     MaintenanceRuns = 4,
     /// The location that the server has chosen for the files of the table.
     Place = 5,
+    /// The findings of the last look of maintenance at its files.
+    Surveyed = 6,
 }
 
 /// Documents of a table, which the store keeps and does not interpret.
@@ -187,6 +189,25 @@ impl UnreferencedRecord {
         // Nobody noted then when the file was looked at last, so none of the time since the first look counts.
         let first_ms: u64 = sealed.decode(WHAT)?;
         Ok(Self { first_ms, last_ms: first_ms, observed_ms: 0 })
+    }
+}
+
+/// The files of a dropped table, which are still to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PurgeRecord {
+    /// Namespace and name of the table, with dots between them.
+    pub(crate) table: String,
+    /// Time at which the purge began, in milliseconds since 1970. Later objects are not its own.
+    pub(crate) began_ms: u64,
+}
+
+impl PurgeRecord {
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        record::seal(1, place, self, &[])
+    }
+
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        decode(place, bytes, "the record of a purge")
     }
 }
 

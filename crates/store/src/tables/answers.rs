@@ -2,6 +2,9 @@
 //!
 //! An answer is written in the transaction of the change that it is about. So after a crash both are there, or neither, and of
 //! two requests with one key only the first changes anything.
+//!
+//! A row beside each answer has its account and time in its key. So old answers are found by a walk in the order of time,
+//! account by account, and those of an account are counted without a look at them.
 
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
@@ -28,8 +31,9 @@ impl Store {
         let place = space::answer(&key);
         let snapshot = self.snapshot()?;
         let Some(value) = snapshot.get(&place)? else { return Ok(None) };
-        let (AnswerRecord { request, .. }, answer) = AnswerRecord::decode(&place, &value)?;
-        Ok(Some(KeyedAnswer { key, request, answer }))
+        let (record, answer) = AnswerRecord::decode(&place, &value)?;
+        let AnswerRecord { request, account, .. } = record;
+        Ok(Some(KeyedAnswer { key, account, request, answer }))
     }
 
     /// Gives an answer to a request that has changed nothing.
@@ -39,12 +43,104 @@ impl Store {
         self.answering(Arc::new(answer)).update(|_, _| Ok(Committed::new(())))
     }
 
-    /// Removes answers but those given at these times, in milliseconds since 1970: older ones, those of a clock that was ahead,
-    /// and those that cannot be read.
+    /// The number of answers that are kept for an account, counted up to `most`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if metadata cannot be read.
+    pub fn count_answers(&self, account: &str, most: usize) -> Result<usize, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut cursor = space::within(&snapshot, &space::answer_times_of(account))?;
+        let mut number = 0;
+        while number < most && cursor.next()?.is_some() {
+            number += 1;
+        }
+        Ok(number)
+    }
+
+    /// Removes answers but those given at these times, in milliseconds since 1970: older ones, and those of a clock that was
+    /// ahead. It reads what it removes, and a row of each account.
     ///
     /// # Errors
     /// The errors of reading and writing.
     pub fn remove_answers(&self, but_ms: RangeInclusive<u64>) -> Result<(), StoreError> {
+        let mut from = space::ALL_ANSWER_TIMES.to_vec();
+        let mut old = Vec::new();
+        while let Some((account, is_kept)) = self.next_answers(&mut from, &but_ms, &mut old)? {
+            if is_kept {
+                // Behind the first one to keep come those of a clock that was ahead, and the next account.
+                let ahead = but_ms.end().checked_add(1);
+                let ahead = ahead.map(|ms| space::answer_time(&account, ms, &[0; 16]));
+                let ahead = ahead.filter(|ahead| *ahead > from);
+                let Some(next) = ahead.or_else(|| space::behind_answer_times_of(&account)) else {
+                    break;
+                };
+                from = next;
+            }
+            if old.len() >= REMOVED_TOGETHER {
+                self.remove_answers_at(std::mem::take(&mut old))?;
+            }
+        }
+        self.remove_answers_at(old)
+    }
+
+    /// Reads times of answers on from a key, and notes those to remove. Ends at the first one to keep (`true`), or once
+    /// [`REMOVED_TOGETHER`] are noted; `None` if all were read.
+    fn next_answers(
+        &self,
+        from: &mut Vec<u8>,
+        but_ms: &RangeInclusive<u64>,
+        old: &mut Vec<(Vec<u8>, [u8; 16])>,
+    ) -> Result<Option<(String, bool)>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let upper = successor(space::ALL_ANSWER_TIMES);
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let start = from.clone();
+        let mut cursor = snapshot.cursor(Bound::Included(&start), upper)?;
+        while let Some((place, _)) = cursor.next()? {
+            let split = space::split_answer_time(place);
+            let (account, at_ms, key) =
+                split.ok_or_else(|| StoreError::corrupt("the key of the time of an answer"))?;
+            *from = [place, &[0][..]].concat();
+            if but_ms.contains(&at_ms) {
+                return Ok(Some((account, true)));
+            }
+            old.push((place.to_vec(), key));
+            if old.len() >= REMOVED_TOGETHER {
+                return Ok(Some((account, false)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn remove_answers_at(&self, old: Vec<(Vec<u8>, [u8; 16])>) -> Result<(), StoreError> {
+        if old.is_empty() {
+            return Ok(());
+        }
+        let removed = self.update_freeing(move |write, _| {
+            let places: Vec<_> = old.iter().map(|(_, key)| space::answer(key)).collect();
+            write.fetch(&places)?;
+            for ((time, _), place) in old.iter().zip(&places) {
+                write.delete(time)?;
+                // The key may have been used again, if its first answer could not be read.
+                let answer = write.get(place)?.map(|value| AnswerRecord::decode(place, &value));
+                let is_newer = answer.is_some_and(|answer| {
+                    answer.is_ok_and(|(record, _)| record.time(place).as_deref() != Some(&**time))
+                });
+                if !is_newer {
+                    write.delete(place)?;
+                }
+            }
+            Ok(Committed::new(()))
+        });
+        removed.wait()
+    }
+
+    /// Removes answers as [`Store::remove_answers`] does, by a look at all of them: also those that cannot be read, and
+    /// those of an earlier program, which have no row with their time.
+    ///
+    /// # Errors
+    /// The errors of reading and writing.
+    pub fn sweep_answers(&self, but_ms: RangeInclusive<u64>) -> Result<(), StoreError> {
         let mut from = space::ALL_ANSWERS.to_vec();
         loop {
             let mut old = Vec::new();
@@ -56,19 +152,24 @@ impl Store {
                 loop {
                     let Some((place, value)) = cursor.next()? else { break true };
                     let read = AnswerRecord::decode(place, value);
-                    if read.is_ok_and(|(record, _)| but_ms.contains(&record.at_ms)) {
+                    let record = read.ok().map(|(record, _)| record);
+                    if record.as_ref().is_some_and(|record| but_ms.contains(&record.at_ms)) {
                         continue;
                     }
-                    old.push(place.to_vec());
+                    let time = record.and_then(|record| record.time(place));
+                    old.push((place.to_vec(), time));
                     if old.len() >= REMOVED_TOGETHER {
                         break false;
                     }
                 }
             };
-            let Some(last) = old.last() else { return Ok(()) };
+            let Some((last, _)) = old.last() else { return Ok(()) };
             from = [last, &[0][..]].concat();
             let removed = self.update_freeing(move |write, _| {
-                old.iter().try_for_each(|place| write.delete(place))?;
+                for (place, time) in &old {
+                    write.delete(place)?;
+                    time.iter().try_for_each(|time| write.delete(time))?;
+                }
                 Ok(Committed::new(()))
             });
             removed.wait()?;

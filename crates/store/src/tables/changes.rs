@@ -11,7 +11,7 @@
 //! delete, the change names a file that was gone before, which no order could avoid. So no file is deleted that a table
 //! names whose change was acknowledged before. Without a watch a change costs one lookup of a key that is not there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use liteio_kv::{Read as _, Transaction, Write as _};
@@ -71,6 +71,18 @@ impl CatalogChanges {
         self.notes.get(&note).map(|record| record.location.as_str())
     }
 
+    /// The same but for changes in some buckets.
+    fn without(&self, buckets: &HashSet<BucketId>) -> Self {
+        let is_other = |key: &[u8]| {
+            let bucket = space::split_catalog_change(key)
+                .and_then(|(_, place)| space::split_catalog(place))
+                .map(|(bucket, ..)| bucket);
+            bucket.is_none_or(|bucket| !buckets.contains(&bucket))
+        };
+        let notes = self.notes.iter().filter(|(key, _)| is_other(key));
+        Self { notes: notes.map(|(key, record)| (key.clone(), record.clone())).collect() }
+    }
+
     fn read(from: &impl liteio_kv::Read) -> Result<Self, StoreError> {
         let mut cursor = space::within(from, space::ALL_CATALOG_CHANGES)?;
         let mut notes = BTreeMap::new();
@@ -111,8 +123,8 @@ impl Store {
     }
 
     /// Deletes up to [`CHANGED_TOGETHER`](crate::limits::CHANGED_TOGETHER) objects that no table names, if no table or
-    /// view has changed since [`Store::watch_catalogs`] but as `known` tells. They have the outcomes of
-    /// [`Store::delete_objects`].
+    /// view has changed since [`Store::watch_catalogs`] but as `known` tells. Changes in the buckets `others` do not count:
+    /// they are those of other accounts. They have the outcomes of [`Store::delete_objects`].
     ///
     /// Fails with [`CatalogError::Changed`] after another change, or without a watch.
     pub fn delete_unreferenced(
@@ -120,13 +132,15 @@ impl Store {
         bucket: &Arc<Bucket>,
         targets: Vec<DeleteTarget>,
         known: &Arc<CatalogChanges>,
+        others: &Arc<HashSet<BucketId>>,
     ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
-        let known = Arc::clone(known);
+        let (known, others) = (Arc::clone(known), Arc::clone(others));
         self.delete_few(bucket, targets, move |write| {
             write.claim(Claim::CatalogsAlone)?;
             let is_watched = write.get(space::CATALOG_WATCH_KEY)?.is_some();
-            let changes = CatalogChanges::read(write)?;
-            match is_watched && changes == *known {
+            let changes = CatalogChanges::read(write)?.without(&others);
+            let known = known.without(&others);
+            match is_watched && changes == known {
                 true => Ok(()),
                 false => {
                     let first = changes.since(&known)?.into_iter().next();

@@ -47,6 +47,7 @@ mod changes;
 mod commit;
 mod name;
 mod namespace;
+mod purge;
 mod settings;
 mod table;
 mod unreferenced;
@@ -59,8 +60,9 @@ pub use commit::{Expected, NewMetadata, TableChange};
 pub use name::{NamespaceName, TableName};
 pub use namespace::{Namespace, NamespacePage, PropertyChange};
 pub(crate) use namespace::{has_catalog, remove_catalog};
+pub use purge::{Purge, PurgePage};
 pub use settings::{TableDocument, TableSettings, TableTags};
-pub use table::{Table, TableKind, TablePage};
+pub use table::{Table, TableDrop, TableKind, TablePage};
 pub use unreferenced::{Sighting, Unreferenced};
 pub use walk::{NamespaceWalk, TableWalk, WalkedNamespaces, WalkedTables};
 

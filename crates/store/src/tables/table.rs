@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Transaction, Write as _};
 
 use super::namespace::{page, place_of as place_of_namespace, require};
-use super::{CatalogError, NameRange, NamespaceName, TableName, beside, changes};
+use super::{CatalogError, NameRange, NamespaceName, Purge, TableName, beside, changes};
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::space;
@@ -37,6 +37,15 @@ pub struct Table {
     pub created_ms: u64,
     /// Time of the last commit, in milliseconds since 1970.
     pub updated_ms: u64,
+}
+
+/// Conditions and consequences of the drop of a table or view.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableDrop {
+    /// The location that its metadata must have.
+    pub expected: Option<String>,
+    /// Its files, which the caller deletes afterwards. The purge is noted until [`Store::end_purge`].
+    pub purge: Option<Purge>,
 }
 
 /// The names of tables or views of a namespace, in their order.
@@ -175,10 +184,11 @@ impl Store {
         kind: TableKind,
         name: TableName,
     ) -> Pending<Table> {
-        self.drop_table_at(bucket, kind, name, None)
+        self.drop_table_at(bucket, kind, name, TableDrop::default())
     }
 
-    /// Drops a table or view as [`Store::drop_table`] does, if its metadata are still at `expected`.
+    /// Drops a table or view as [`Store::drop_table`] does, if its metadata are still at the expected location, and notes
+    /// the purge of its files.
     ///
     /// Fails with [`CatalogError::Changed`], too.
     pub fn drop_table_at(
@@ -186,7 +196,7 @@ impl Store {
         bucket: &Arc<Bucket>,
         kind: TableKind,
         name: TableName,
-        expected: Option<String>,
+        TableDrop { expected, purge }: TableDrop,
     ) -> Pending<Table> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, _| {
@@ -203,6 +213,9 @@ impl Store {
             if kind == TableKind::Table {
                 write.claim(Claim::TableId(bucket.id, &record.uuid))?;
                 beside::end(write, bucket.id, &name, &record.uuid)?;
+            }
+            if let Some((place, value)) = purge.as_ref().map(Purge::row) {
+                write.put(&place, &value)?;
             }
             Ok(Committed::new(Table::new(&name, record)))
         })

@@ -161,7 +161,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 34] = [
+pub(crate) const SPACES: [&[u8]; 36] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -197,6 +197,8 @@ pub(crate) const SPACES: [&[u8]; 34] = [
     space::ALL_UNREFERENCED,
     space::ALL_CATALOG_CHANGES,
     space::ALL_ANSWERS,
+    space::ALL_ANSWER_TIMES,
+    space::ALL_PURGES,
 ];
 
 /// A key with its value.

@@ -20,7 +20,7 @@ use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::restore::RestoreRow;
 use crate::meta::space::QueueKind;
 use crate::meta::table::{
-    ChangeRecord, NamespaceRecord, TableRecord, TableSettings, UnreferencedRecord,
+    ChangeRecord, NamespaceRecord, PurgeRecord, TableRecord, TableSettings, UnreferencedRecord,
 };
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
@@ -247,6 +247,14 @@ impl Verifier<'_> {
         }
         if space::is_answer(place) {
             let result = AnswerRecord::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::split_answer_time(place).is_some() {
+            return self.note(Ok(()), place, value, location);
+        }
+        if let Some((bucket, _)) = space::split_purge(place) {
+            location.bucket = Some(bucket);
+            let result = PurgeRecord::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::split_catalog_change(place).is_some() {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use liteio_store::limits::DOCUMENT_BYTES_MAX;
 use liteio_store::tables::{
-    CatalogError, Expected, NamespaceName, Sighting, TableChange, TableDocument, TableKind,
-    TableName, Unreferenced,
+    CatalogError, Expected, KeyedAnswer, NamespaceName, Sighting, TableChange, TableDocument,
+    TableKind, TableName, Unreferenced,
 };
 use liteio_store::{Store, StoreError};
 
@@ -131,5 +131,40 @@ fn files_that_no_table_names_are_noted_and_forgotten() {
         assert_eq!(page, [row("t/a"), row("t/c")]);
         assert_eq!(store.walk_unreferenced(page.last()).expect("read"), []);
         assert_eq!(store.walk_unreferenced(page.first()).expect("read"), page[1..]);
+    });
+}
+
+/// Answers are removed by their age, whichever account they were given to, and counted for each.
+#[test]
+fn answers_expire_by_account_and_time() {
+    on_every_backend(|store| {
+        let answer = |number: u16, account: &str| {
+            let mut key = [0; 16];
+            key[..2].copy_from_slice(&number.to_be_bytes());
+            let (request, answer) = (String::new(), Vec::new());
+            KeyedAnswer { key, account: account.to_owned(), request, answer }
+        };
+        let all: Vec<_> =
+            (0..900).map(|it| answer(it, ["a", "b", "a\0"][it as usize % 3])).collect();
+        let noted: Vec<_> = all.iter().map(|it| store.note_answer(it.clone())).collect();
+        noted.into_iter().for_each(|noted| noted.wait().expect("noted"));
+        let count =
+            |most| ["a", "b", "a\0", "c"].map(|it| store.count_answers(it, most).expect("read"));
+        assert_eq!(count(1000), [300, 300, 300, 0]);
+        assert_eq!(count(7), [7, 7, 7, 0]);
+        store.remove_answers(0..=u64::MAX).expect("all are kept");
+        store.sweep_answers(0..=u64::MAX).expect("all are kept");
+        assert_eq!(count(1000), [300, 300, 300, 0]);
+        // Those of a clock that was ahead, and those that are too old.
+        for kept in [0..=0, u64::MAX..=u64::MAX] {
+            let noted: Vec<_> = all.iter().map(|it| store.note_answer(it.clone())).collect();
+            noted.into_iter().for_each(|noted| _ = noted.wait());
+            store.remove_answers(kept).expect("removed");
+            assert_eq!(count(1000), [0; 4]);
+            assert!(all.iter().all(|it| store.answer_of(it.key).expect("read").is_none()));
+        }
+        store.note_answer(all[0].clone()).wait().expect("noted");
+        store.sweep_answers(0..=0).expect("removed");
+        assert_eq!((count(10), store.answer_of(all[0].key).expect("read")), ([0; 4], None));
     });
 }

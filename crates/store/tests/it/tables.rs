@@ -1,14 +1,15 @@
 //! Catalogs of buckets: namespaces, tables, views, and commits of several tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 
 use liteio_store::tables::{
     CatalogChanges, CatalogError, Expected, KeyedAnswer, NameRange, NamespaceName, NamespaceWalk,
-    NewMetadata, PropertyChange, Table, TableChange, TableKind, TableName, TableWalk,
+    NewMetadata, PropertyChange, Purge, Table, TableChange, TableDrop, TableKind, TableName,
+    TableWalk,
 };
-use liteio_store::{DeleteTarget, PutOptions, Store, StoreError};
+use liteio_store::{BucketId, DeleteTarget, PutOptions, Store, StoreError};
 
 use crate::harness::*;
 
@@ -395,7 +396,10 @@ fn a_table_that_was_changed_meanwhile_is_neither_renamed_nor_dropped() {
             store.rename_table_at(&here, kind, names, Some(location(at))).wait()
         };
         let drop = |path: &str, at: &str| {
-            store.drop_table_at(&here, kind, table(path), Some(location(at))).wait()
+            let expected = Some(location(at));
+            store
+                .drop_table_at(&here, kind, table(path), TableDrop { expected, purge: None })
+                .wait()
         };
         assert_eq!(refused(rename("t/9")), changed);
         assert_eq!(refused(drop("n.t", "t/9")), changed);
@@ -414,9 +418,10 @@ fn files_are_deleted_only_if_all_changes_of_tables_are_known() {
         for name in ["t/a", "t/b"] {
             put(store, name, b"x");
         }
+        let own = Arc::new(HashSet::new());
         let delete = |name: &str, known: &Arc<CatalogChanges>| {
             let targets = vec![DeleteTarget::new(key(name), None)];
-            let outcomes = store.delete_unreferenced(&here, targets, known).wait()?;
+            let outcomes = store.delete_unreferenced(&here, targets, known, &own).wait()?;
             outcomes.into_iter().next().expect("an outcome")
         };
         let changed = |result: Result<_, StoreError>| {
@@ -468,7 +473,7 @@ fn a_change_with_a_key_is_made_once_and_keeps_its_answer() {
         let key = [7; 16];
         let answer = |text: &str| {
             let (request, answer) = ("CreateNamespace".to_owned(), text.as_bytes().to_vec());
-            Arc::new(KeyedAnswer { key, request, answer })
+            Arc::new(KeyedAnswer { key, account: "me".to_owned(), request, answer })
         };
         let keyed = |path: &str, text: &str| {
             let writer = store.answering(answer(text));
@@ -489,5 +494,64 @@ fn a_change_with_a_key_is_made_once_and_keeps_its_answer() {
         assert_eq!(store.answer_of(key).expect("read"), Some((*answer("first")).clone()));
         store.remove_answers(0..=0).expect("removed");
         assert_eq!(store.answer_of(key).expect("read"), None);
+    });
+}
+
+/// Changes of tables of other accounts do not put off a deletion.
+#[test]
+fn changes_in_the_buckets_of_others_do_not_count() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        put(store, "t/a", b"x");
+        put(store, "t/b", b"x");
+        store.watch_catalogs().wait().expect("watched");
+        let known = Arc::new(store.catalog_changes().expect("read"));
+        create_table(store, "n.t", "t/0").expect("created");
+        let delete = |name: &str, others: HashSet<BucketId>| {
+            let targets = vec![DeleteTarget::new(key(name), None)];
+            let others = Arc::new(others);
+            let outcomes = store.delete_unreferenced(&here, targets, &known, &others).wait()?;
+            outcomes.into_iter().next().expect("an outcome")
+        };
+        let changed = CatalogError::Changed { name: "n.t".to_owned() };
+        assert_eq!(refused(delete("t/a", HashSet::new())), changed);
+        assert!(delete("t/a", HashSet::from([here.id])).expect("deleted").existed);
+        store.unwatch_catalogs().wait().expect("ended");
+        assert!(delete("t/b", HashSet::from([here.id])).is_err(), "nobody watches");
+    });
+}
+
+/// The purge of a table is noted with its drop, until it ends.
+#[test]
+fn a_purge_is_noted_with_the_drop() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        create(store, "n").expect("created");
+        create_table(store, "n.t", "t/0").expect("created");
+        let purge = |began_ms| Purge {
+            bucket: here.id,
+            prefix: "t/".to_owned(),
+            table: "n.t".to_owned(),
+            began_ms,
+        };
+        let drop = |expected: &str, began_ms| {
+            let expected = Some(location(expected));
+            let how = TableDrop { expected, purge: Some(purge(began_ms)) };
+            store.drop_table_at(&here, TableKind::Table, table("n.t"), how).wait()
+        };
+        let noted = || store.walk_purges(None).expect("read");
+        drop("t/9", 5).expect_err("at another location");
+        assert_eq!(noted().purges, []);
+        drop("t/0", 5).expect("dropped");
+        assert_eq!(noted().purges, [purge(5)]);
+        create_table(store, "n.t", "t/1").expect("created");
+        drop("t/1", 7).expect("dropped");
+        // The end of the first is none of the second.
+        store.end_purge(purge(5)).wait().expect("noted");
+        assert_eq!(noted().purges, [purge(7)]);
+        assert_eq!(noted().next, None);
+        store.end_purge(purge(7)).wait().expect("noted");
+        assert_eq!(noted().purges, []);
     });
 }

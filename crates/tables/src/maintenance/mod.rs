@@ -7,10 +7,13 @@
 //! 4 tidy       notes of files that are gone, or in no table's place
 //! ```
 //!
+//! Each minute answers to requests with an `Idempotency-Key` expire, and purges go on that their requests did not end.
+//!
 //! Nothing is kept between the steps but what the survey has found, so a pass that is cut off is begun again. A file is
 //! deleted if no pass has found a name for it for the days of the configuration, during which a server was there to look
 //! ([`Sighting`](liteio_store::tables::Sighting)), and the last one has looked at every table of its account. What cannot be
-//! read counts as naming everything: then nothing of the account is deleted. All else goes on.
+//! read counts as naming everything: then nothing of the account is deleted. All else goes on. A table whose current metadata
+//! an earlier pass has read counts as naming what that pass has found.
 //!
 //! A table that changes after the survey may name a file that the survey has found unnamed. So the catalogs are watched from
 //! before the survey until the last delete: a delete succeeds only if each change until then was looked at, too. The proof is
@@ -22,24 +25,29 @@
 //! | `walk`, `pass` | A pass: its walks over all buckets, its steps |
 //! | `expire` | Step 1 |
 //! | `survey` | Step 2 |
+//! | `surveyed` | The findings about a table, kept for the passes that cannot read it |
 //! | `sweep` | Steps 3 and 4 |
+//! | `purges` | Files of dropped tables |
 //! | `files` | Files of metadata, read within limits |
 
 mod config;
 mod expire;
 mod files;
 mod pass;
+mod purges;
 mod runs;
 mod survey;
+mod surveyed;
 mod sweep;
 mod walk;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use liteio_access::state::App;
-use liteio_store::{ClockTrust, Job as StoreJob, StoreError};
+use liteio_store::{ClockTrust, Job as StoreJob, Store, StoreError};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -48,7 +56,7 @@ pub(crate) use self::config::{BucketMaintenance, Job, TableMaintenance};
 pub(crate) use self::runs::Runs;
 pub(crate) use self::sweep::refusal as sweep_refusal;
 use self::walk::Pass;
-use crate::limits::ANSWER_KEPT_MS;
+use crate::limits::{ANSWER_KEPT_MS, PURGE_TRIED_MS};
 
 /// Interval at which the time of day is checked. It is not slept through, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
@@ -166,7 +174,7 @@ impl Worker {
                 continue;
             }
             let due = match done == Some(today) {
-                true => self.remove_answers().await,
+                true => self.look().await,
                 false => self.pass().await,
             };
             match due {
@@ -182,26 +190,40 @@ impl Worker {
         }
     }
 
-    /// Removes answers to requests whose clients may not use their keys any more.
-    async fn remove_answers(&self) -> Result<(), StoreError> {
+    /// Removes answers to requests whose clients may not use their keys any more, and ends purges.
+    async fn look(self: &Arc<Self>) -> Result<(), StoreError> {
+        let _alone = self.alone.lock().await;
         let Some(store) = self.app.store.for_job(StoreJob::Tables)? else { return Ok(()) };
-        let now_ms = store.now_ms();
-        // Clocks of servers differ.
-        let kept = now_ms.saturating_sub(ANSWER_KEPT_MS)..=now_ms.saturating_add(ANSWER_KEPT_MS);
-        self.app.blocking(move |_: &_| store.remove_answers(kept)).await
+        let worker = Arc::clone(self);
+        let look = move |_: &_| {
+            store.remove_answers(kept_answers(&store))?;
+            let Worker { app, counts, is_stopping, .. } = &*worker;
+            let since_ms = store.now_ms().saturating_sub(PURGE_TRIED_MS);
+            Pass::new(app, &store, counts, is_stopping).end_purges(since_ms)
+        };
+        self.app.blocking(look).await
     }
 
     async fn pass(self: &Arc<Self>) -> Result<(), StoreError> {
         let _alone = self.alone.lock().await;
-        self.remove_answers().await?;
         let job = self.app.store.for_job(StoreJob::Tables)?;
         let reason = || "Another server maintains the tables.".to_owned();
         let store = job.ok_or_else(|| StoreError::Suspended { reason: reason() })?;
         let worker = Arc::clone(self);
         let pass = move |_: &_| {
+            store.remove_answers(kept_answers(&store))?;
+            store.sweep_answers(kept_answers(&store))?;
             let Worker { app, counts, is_stopping, .. } = &*worker;
-            Pass::new(app, &store, counts, is_stopping).run()
+            let pass = Pass::new(app, &store, counts, is_stopping);
+            pass.end_purges(0)?;
+            pass.run()
         };
         self.app.blocking(pass).await
     }
+}
+
+/// The times of answers that are kept, in milliseconds since 1970. Clocks of servers differ.
+fn kept_answers(store: &Store) -> RangeInclusive<u64> {
+    let now_ms = store.now_ms();
+    now_ms.saturating_sub(ANSWER_KEPT_MS)..=now_ms.saturating_add(ANSWER_KEPT_MS)
 }

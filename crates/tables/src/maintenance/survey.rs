@@ -1,6 +1,6 @@
 //! All tables and views of the server, before files are deleted: where they are, and what they name elsewhere.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use liteio_iceberg::maintenance::References;
@@ -9,6 +9,7 @@ use liteio_store::tables::{CatalogChanges, Table, TableKind, TableName};
 use liteio_store::{Bucket, BucketId, StoreError};
 
 use super::files::{FILES_MAX, references_of};
+use super::surveyed::Surveyed;
 use super::walk::{Failure, Pass};
 use crate::metadata::{Metadata, is_unwritten, read};
 use crate::vend::PATHS;
@@ -31,6 +32,8 @@ pub(super) struct Survey {
     /// Changes of tables and views that are taken into account.
     changes: Arc<CatalogChanges>,
     buckets: HashMap<BucketId, Arc<Bucket>>,
+    /// The buckets of all other accounts, by the canonical id of an account.
+    others: HashMap<String, Arc<HashSet<BucketId>>>,
 }
 
 impl Survey {
@@ -65,7 +68,7 @@ impl Survey {
             let Some(bucket) = self.buckets.get(&change.bucket).map(Arc::clone) else { continue };
             let looked = match pass.store.table(&bucket, change.kind, &change.name) {
                 Ok(table) if change.kind == TableKind::Table => {
-                    self.look_at_table(pass, &bucket, &table)
+                    self.look_at_table(pass, &bucket, &table).map(drop)
                 }
                 Ok(view) => self.look_at_view(pass, &bucket, &view),
                 // It was dropped or renamed since; the new name is another change.
@@ -84,8 +87,21 @@ impl Survey {
         &self.changes
     }
 
+    /// The buckets of other accounts. What their tables name was looked at, too, as far as it can be read; but how often they
+    /// change must not decide whether files of this account are ever deleted.
+    pub(super) fn others_of(&mut self, account: &str) -> Arc<HashSet<BucketId>> {
+        if let Some(others) = self.others.get(account) {
+            return Arc::clone(others);
+        }
+        let others = self.buckets.values().filter(|bucket| bucket.owner.id != account);
+        let others = Arc::new(others.map(|bucket| bucket.id).collect::<HashSet<_>>());
+        self.others.insert(account.to_owned(), Arc::clone(&others));
+        others
+    }
+
     /// Finds buckets that were created since.
     fn find_buckets(&mut self, pass: &Pass<'_>) -> Result<(), StoreError> {
+        self.others.clear();
         pass.each_bucket(&mut |bucket| {
             match bucket {
                 Ok(bucket) => _ = self.buckets.insert(bucket.id, Arc::clone(bucket)),
@@ -101,7 +117,14 @@ impl Survey {
     fn look_at_bucket(&mut self, pass: &Pass<'_>, bucket: &Arc<Bucket>) -> Result<(), Failure> {
         pass.each_table(bucket, &mut |table| {
             let (name, looked) = match table {
-                Ok(table) => (&table.name, self.look_at_table(pass, bucket, table)),
+                Ok(table) => {
+                    let looked = self.look_at_table(pass, bucket, table);
+                    let kept = looked.and_then(|found| match found {
+                        Some(surveyed) => pass.keep_surveyed(bucket, table, &surveyed),
+                        None => Ok(()),
+                    });
+                    (&table.name, kept)
+                }
                 Err(name) => {
                     let message = "The record of the table cannot be read.";
                     (name, Err(Failure::OfTable(message.to_owned())))
@@ -174,27 +197,51 @@ impl Survey {
         }
     }
 
+    /// Looks at a table. The findings are new if they are returned.
     fn look_at_table(
         &mut self,
         pass: &Pass<'_>,
         bucket: &Arc<Bucket>,
         table: &Table,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Surveyed>, Failure> {
         let owner = (true, table.name.clone());
         if is_unwritten(&table.location) {
-            return self.add_place(bucket, &table.location, &owner);
+            let place = prefix_of(bucket, &table.location)?;
+            self.add_place(bucket, place, &owner);
+            return Ok(None);
         }
+        let failure = match self.read_table(pass, bucket, table) {
+            Ok(surveyed) => return Ok(Some(surveyed)),
+            Err(Failure::Stop(error)) => return Err(Failure::Stop(error)),
+            Err(failure) => failure,
+        };
+        match pass.surveyed(bucket, table)? {
+            // Its own files stay, since it cannot be read when they are swept either.
+            Some(surveyed) if !surveyed.names_elsewhere => {
+                surveyed.places.into_iter().for_each(|it| self.add_place(bucket, it, &owner));
+                Ok(None)
+            }
+            _ => Err(failure),
+        }
+    }
+
+    /// Reads all that a table names.
+    fn read_table(
+        &mut self,
+        pass: &Pass<'_>,
+        bucket: &Arc<Bucket>,
+        table: &Table,
+    ) -> Result<Surveyed, Failure> {
         let (metadata, _) = read::<TableMetadata>(pass.store, bucket, &table.location)?;
-        self.add_places(bucket, &metadata, &table.location, &owner)?;
+        let places = places_of(bucket, &metadata, &table.location)?;
+        let owner = (true, table.name.clone());
+        places.iter().for_each(|place| self.add_place(bucket, place.clone(), &owner));
         let references = references_of(pass.store, bucket, (&metadata, &table.location))?;
         let own = format!("{}/", trimmed(metadata.location()));
-        references.outside(&own).for_each(|location| self.elsewhere.add(location));
-        match self.elsewhere.len() <= FILES_MAX {
-            true => Ok(()),
-            false => Err(Failure::OfTable(format!(
-                "More than {FILES_MAX} files are outside of the locations of their tables."
-            ))),
-        }
+        let mut outside = references.outside(&own).peekable();
+        let names_elsewhere = outside.peek().is_some();
+        add_within(&mut self.elsewhere, outside, FILES_MAX)?;
+        Ok(Surveyed { location: table.location.clone(), places, names_elsewhere })
     }
 
     fn look_at_view(
@@ -204,40 +251,57 @@ impl Survey {
         view: &Table,
     ) -> Result<(), Failure> {
         let (metadata, _) = read::<ViewMetadata>(pass.store, bucket, &view.location)?;
-        self.add_places(bucket, &metadata, &view.location, &(false, view.name.clone()))
-    }
-
-    fn add_places(
-        &mut self,
-        bucket: &Bucket,
-        metadata: &impl Metadata,
-        location: &str,
-        owner: &Owner,
-    ) -> Result<(), Failure> {
-        self.add_place(bucket, metadata.location(), owner)?;
-        // A file that is in no directory of the bucket is known by its name alone.
-        if let Some((directory, _)) = location.rsplit_once('/')
-            && key_of(bucket, directory).is_ok()
-        {
-            self.add_place(bucket, directory, owner)?;
-        }
-        for path in PATHS.iter().filter_map(|path| metadata.property(path)) {
-            // One in another bucket has no files here.
-            if key_of(bucket, path).is_ok() {
-                self.add_place(bucket, path, owner)?;
-            }
-        }
+        let owner = (false, view.name.clone());
+        let places = places_of(bucket, &metadata, &view.location)?;
+        places.into_iter().for_each(|place| self.add_place(bucket, place, &owner));
         Ok(())
     }
 
-    fn add_place(&mut self, bucket: &Bucket, location: &str, owner: &Owner) -> Result<(), Failure> {
-        let place = (bucket.id, prefix_of(bucket, location)?);
-        let owners = self.places.entry(place).or_default();
+    fn add_place(&mut self, bucket: &Bucket, prefix: String, owner: &Owner) {
+        let owners = self.places.entry((bucket.id, prefix)).or_default();
         if !owners.contains(owner) {
             owners.push(owner.clone());
         }
-        Ok(())
     }
+}
+
+/// The prefixes of the keys at which a table or view may have files.
+fn places_of(
+    bucket: &Bucket,
+    metadata: &impl Metadata,
+    location: &str,
+) -> Result<Vec<String>, Failure> {
+    let mut places = vec![prefix_of(bucket, metadata.location())?];
+    // A file that is in no directory of the bucket is known by its name alone.
+    if let Some((directory, _)) = location.rsplit_once('/')
+        && key_of(bucket, directory).is_ok()
+    {
+        places.push(prefix_of(bucket, directory)?);
+    }
+    for path in PATHS.iter().filter_map(|path| metadata.property(path)) {
+        // One in another bucket has no files here.
+        if key_of(bucket, path).is_ok() {
+            places.push(prefix_of(bucket, path)?);
+        }
+    }
+    Ok(places)
+}
+
+/// Adds files that are outside of the locations of their tables, of which `most` are held in memory.
+fn add_within<'l>(
+    files: &mut References,
+    locations: impl Iterator<Item = &'l str>,
+    most: usize,
+) -> Result<(), Failure> {
+    for location in locations {
+        if files.len() >= most && !files.contains(location) {
+            return Err(Failure::OfTable(format!(
+                "More than {most} files are outside of the locations of their tables."
+            )));
+        }
+        files.add(location);
+    }
+    Ok(())
 }
 
 fn unknown(what: &str, message: &str) -> String {
@@ -248,4 +312,21 @@ fn unknown(what: &str, message: &str) -> String {
 pub(super) fn prefix_of(bucket: &Bucket, location: &str) -> Result<String, Failure> {
     let key = key_of(bucket, location)?;
     Ok(format!("{}/", key.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_files_are_held_than_allowed() {
+        let mut files = References::default();
+        add_within(&mut files, ["s3://b/1", "s3://b/2", "s3://b/1"].into_iter(), 2).expect("two");
+        add_within(&mut files, ["s3://b/2"].into_iter(), 2).expect("a known one");
+        let refused = add_within(&mut files, ["s3://b/3", "s3://b/4"].into_iter(), 2);
+        assert!(
+            matches!(refused, Err(Failure::OfTable(message)) if message.contains("More than 2 files"))
+        );
+        assert_eq!(files.len(), 2);
+    }
 }

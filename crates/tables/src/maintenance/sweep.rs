@@ -1,6 +1,6 @@
 //! Files below the location of a table that nothing names: noted when that is seen first, deleted when it was so for long.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -46,6 +46,24 @@ enum Swept {
     All,
     /// The table was changed meanwhile.
     Changed,
+}
+
+/// The outcome of the deletion of objects.
+struct Deleted {
+    /// All of them, as far as they were as listed.
+    is_all: bool,
+    /// At least one.
+    is_some: bool,
+}
+
+/// The target of a deletion of an object, unless it was written since it was listed.
+pub(super) fn unchanged(object: &ListedObject) -> Result<DeleteTarget, StoreError> {
+    let mut target = DeleteTarget::new(ObjectKey::new(object.key.as_str())?, None);
+    let tag = ETagText::strong(&object.etag.to_string());
+    target.conditions.if_match = Some(EtagCondition::Matches(vec![tag]));
+    let modified_s = i64::try_from(object.modified_ms / 1000).unwrap_or(i64::MAX);
+    target.conditions.if_match_modified_s = Some(modified_s);
+    Ok(target)
 }
 
 /// The failure of a table whose files are not deleted, since catalogs change too often.
@@ -123,9 +141,11 @@ impl Pass<'_> {
             });
             let objects: Vec<_> = objects.collect();
             let due = self.note_page(bucket, &objects, removal, &is_named)?;
-            if !self.delete(bucket, table, &due, survey.changes())? {
-                // Another table has changed: the page is decided once more.
-                attempts += 1;
+            let others = survey.others_of(&bucket.owner.id);
+            let deleted = self.delete(bucket, table, &due, (survey.changes(), &others))?;
+            if !deleted.is_all {
+                // Another table has changed: the page is decided once more. While files are deleted in between, that ends.
+                attempts = if deleted.is_some { 0 } else { attempts + 1 };
                 match attempts < COMMIT_ATTEMPTS {
                     true => continue,
                     false => return Err(busy()),
@@ -184,33 +204,23 @@ impl Pass<'_> {
         Ok(due)
     }
 
-    /// Deletes objects as a client does: in a bucket with versioning that leaves delete markers. `false` if a table or view
-    /// has changed in another way than `known`: then not all of them were deleted.
+    /// Deletes objects as a client does: in a bucket with versioning that leaves delete markers. Ends early if a table or
+    /// view has changed in another way than `known`, but in the buckets `others`.
     fn delete(
         &self,
         bucket: &Arc<Bucket>,
         table: &Table,
         objects: &[&ListedObject],
-        known: &Arc<CatalogChanges>,
-    ) -> Result<bool, Failure> {
-        let target = |object: &&ListedObject| {
-            let mut target = DeleteTarget::new(ObjectKey::new(object.key.as_str())?, None);
-            // Not one that was written meanwhile.
-            let tag = ETagText::strong(&object.etag.to_string());
-            target.conditions.if_match = Some(EtagCondition::Matches(vec![tag]));
-            let modified_s = object.modified_ms / 1000;
-            target.conditions.if_match_modified_s =
-                Some(i64::try_from(modified_s).unwrap_or(i64::MAX));
-            Ok::<_, StoreError>(target)
-        };
+        (known, others): (&Arc<CatalogChanges>, &Arc<HashSet<BucketId>>),
+    ) -> Result<Deleted, Failure> {
         let delete = |few: &[&ListedObject]| {
-            let targets = few.iter().map(target).collect::<Result<Vec<_>, _>>()?;
-            Ok::<_, StoreError>(self.store.delete_unreferenced(bucket, targets, known))
+            let targets = few.iter().map(|it| unchanged(it)).collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, StoreError>(self.store.delete_unreferenced(bucket, targets, known, others))
         };
         // All are under way before the first is waited for, so that they share their syncs.
         let pending = objects.chunks(CHANGED_TOGETHER).map(|few| Ok((few, delete(few)?)));
         let pending = pending.collect::<Result<Vec<_>, StoreError>>()?;
-        let (mut notes, mut bytes, mut are_known, mut failure) = (Vec::new(), 0, true, None);
+        let (mut notes, mut bytes, mut is_all, mut failure) = (Vec::new(), 0, true, None);
         for (few, deleted) in pending {
             match deleted.wait() {
                 Ok(outcomes) => {
@@ -220,11 +230,12 @@ impl Pass<'_> {
                         (bucket.id, object.key.clone(), None)
                     }));
                 }
-                Err(StoreError::Catalog(CatalogError::Changed { .. })) => are_known = false,
+                Err(StoreError::Catalog(CatalogError::Changed { .. })) => is_all = false,
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        if !notes.is_empty() {
+        let is_some = !notes.is_empty();
+        if is_some {
             self.counts.files_deleted.fetch_add(notes.len() as u64, Ordering::Relaxed);
             self.counts.bytes_deleted.fetch_add(bytes, Ordering::Relaxed);
             tracing::info!(bucket = %bucket.name, table = %table.name, files = notes.len(), bytes,
@@ -233,7 +244,7 @@ impl Pass<'_> {
         self.note_all(notes)?;
         match failure {
             Some(error) => Err(error.into()),
-            None => Ok(are_known),
+            None => Ok(Deleted { is_all, is_some }),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Keys of the catalog of tables: namespaces, tables and views, and what belongs to tables.
 
 use super::{
-    ANSWER, CATALOG_CHANGE, CATALOG_WATCH, NAMESPACE, TABLE, TABLE_ID, TABLE_SETTINGS,
-    UNREFERENCED, VIEW, of_bucket, split_bucket,
+    ANSWER, ANSWER_TIME, CATALOG_CHANGE, CATALOG_WATCH, NAMESPACE, PURGE, TABLE, TABLE_ID,
+    TABLE_SETTINGS, UNREFERENCED, VIEW, of_bucket, split_bucket,
 };
-use crate::meta::key::{append_ended, split_ended};
+use crate::meta::key::{append_ended, split_ended, successor};
 use crate::name::BucketId;
 
 /// The prefix of all keys of namespaces.
@@ -19,6 +19,10 @@ pub(crate) const ALL_TABLE_SETTINGS: &[u8] = &[TABLE_SETTINGS];
 pub(crate) const ALL_TABLE_IDS: &[u8] = &[TABLE_ID];
 /// The prefix of all keys of answers.
 pub(crate) const ALL_ANSWERS: &[u8] = &[ANSWER];
+/// The prefix of all keys of times of answers.
+pub(crate) const ALL_ANSWER_TIMES: &[u8] = &[ANSWER_TIME];
+/// The prefix of all keys of purges.
+pub(crate) const ALL_PURGES: &[u8] = &[PURGE];
 /// The mark of the watch over the catalogs.
 pub(crate) const CATALOG_WATCH_KEY: &[u8] = &[CATALOG_WATCH];
 /// The prefix of all keys of changes of tables and views.
@@ -31,9 +35,9 @@ pub(crate) fn catalog_of(bucket: BucketId) -> [Vec<u8>; 3] {
     [NAMESPACE, TABLE, VIEW].map(|tag| of_bucket(tag, bucket, 0))
 }
 
-/// The prefixes of the keys of what belongs to the tables of a bucket: settings, ids, and files that none names.
-pub(crate) fn of_tables_in(bucket: BucketId) -> [Vec<u8>; 3] {
-    [TABLE_SETTINGS, TABLE_ID, UNREFERENCED].map(|tag| of_bucket(tag, bucket, 0))
+/// The prefixes of the keys of what belongs to the tables of a bucket: settings, ids, files that none names, and purges.
+pub(crate) fn of_tables_in(bucket: BucketId) -> [Vec<u8>; 4] {
+    [TABLE_SETTINGS, TABLE_ID, UNREFERENCED, PURGE].map(|tag| of_bucket(tag, bucket, 0))
 }
 
 /// The prefix of the keys of the namespaces directly in the one with the path `parent`; the name follows. The
@@ -100,6 +104,51 @@ pub(crate) fn answer(key: &[u8; 16]) -> Vec<u8> {
 /// `true` for a key made by [`answer`].
 pub(crate) fn is_answer(bytes: &[u8]) -> bool {
     bytes.first() == Some(&ANSWER)
+}
+
+/// The key of the request in a key made by [`answer`].
+pub(crate) fn key_of_answer(bytes: &[u8]) -> Option<[u8; 16]> {
+    bytes.strip_prefix(&[ANSWER])?.try_into().ok()
+}
+
+/// The prefix of the times of the answers to an account; time and key of the request follow.
+pub(crate) fn answer_times_of(account: &str) -> Vec<u8> {
+    let mut bytes = vec![ANSWER_TIME];
+    append_ended(account.as_bytes(), &mut bytes);
+    bytes
+}
+
+/// The time of an answer to an account.
+pub(crate) fn answer_time(account: &str, at_ms: u64, key: &[u8; 16]) -> Vec<u8> {
+    let mut bytes = answer_times_of(account);
+    bytes.extend_from_slice(&at_ms.to_be_bytes());
+    bytes.extend_from_slice(key);
+    bytes
+}
+
+/// Account, time and key of the request in a key made by [`answer_time`].
+pub(crate) fn split_answer_time(bytes: &[u8]) -> Option<(String, u64, [u8; 16])> {
+    let (account, rest) = split_ended(bytes.strip_prefix(&[ANSWER_TIME])?)?;
+    let (at_ms, key) = rest.split_first_chunk()?;
+    Some((String::from_utf8(account).ok()?, u64::from_be_bytes(*at_ms), key.try_into().ok()?))
+}
+
+/// The first key behind the times of the answers to an account.
+pub(crate) fn behind_answer_times_of(account: &str) -> Option<Vec<u8>> {
+    successor(&answer_times_of(account))
+}
+
+/// The purge of the objects of a bucket whose keys begin with a prefix.
+pub(crate) fn purge(bucket: BucketId, prefix: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(PURGE, bucket, prefix.len());
+    bytes.extend_from_slice(prefix.as_bytes());
+    bytes
+}
+
+/// Bucket and prefix in a key made by [`purge`].
+pub(crate) fn split_purge(bytes: &[u8]) -> Option<(BucketId, &str)> {
+    let (bucket, prefix) = split_bucket(PURGE, bytes)?;
+    Some((bucket, std::str::from_utf8(prefix).ok()?))
 }
 
 /// The note of a change of the table or view with this key.

@@ -63,6 +63,8 @@
 //! | `66` | | nothing: files that no table names are being deleted, so changes of tables and views are noted |
 //! | `67` | the key of a table or view | [`ChangeRecord`](super::table::ChangeRecord): it has changed meanwhile |
 //! | `68` | key of a request (16) | [`AnswerRecord`](super::answer::AnswerRecord): the answer that it got |
+//! | `69` | encoded account, time (8), key of a request (16) | nothing: finds the answers to an account by their age |
+//! | `6A` | bucket id (4), prefix of keys | [`PurgeRecord`](super::table::PurgeRecord): files of a dropped table to delete |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`]. Each submodule builds and parses
 //! the keys of one family. Other modules name all of them `space::…`.
@@ -155,6 +157,8 @@ const UNREFERENCED: u8 = 0x65;
 const CATALOG_WATCH: u8 = 0x66;
 const CATALOG_CHANGE: u8 = 0x67;
 const ANSWER: u8 = 0x68;
+const ANSWER_TIME: u8 = 0x69;
+const PURGE: u8 = 0x6A;
 
 fn of_bucket(tag: u8, id: BucketId, more: usize) -> Vec<u8> {
     of_number(tag, id.0, more)

@@ -61,6 +61,15 @@ fn keys_are_taken_apart_again_and_foreign_bytes_refused() {
     assert!((0..22).all(|length| split_table_id(&by_id[..length]).is_none()));
     assert_eq!(split_unreferenced(&unreferenced(bucket, "k")), Some((bucket, "k")));
     assert_eq!(split_unreferenced(&by_id), None);
+    assert_eq!(split_purge(&purge(bucket, "t/")), Some((bucket, "t/")));
+    assert_eq!(split_purge(&unreferenced(bucket, "t/")), None);
+    let time = answer_time("me\0", 258, &[7; 16]);
+    assert_eq!(split_answer_time(&time), Some(("me\0".to_owned(), 258, [7; 16])));
+    assert!((0..time.len()).all(|length| split_answer_time(&time[..length]).is_none()));
+    assert!(
+        time.starts_with(&answer_times_of("me\0")) && !time.starts_with(&answer_times_of("me"))
+    );
+    assert!(behind_answer_times_of("me\0").is_some_and(|behind| time < behind));
     let (of_table, of_view) = (table(bucket, "a", "b"), view(bucket, "a", "b"));
     assert_eq!(split_catalog_change(&catalog_change(&of_table)), Some((true, &of_table[..])));
     assert_eq!(split_catalog_change(&catalog_change(&of_view)), Some((false, &of_view[..])));
