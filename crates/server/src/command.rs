@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
                 keys::open(&resolve_keys(arguments).map_err(|error| error.to_string())?)
             })
         }),
-        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command.command())),
+        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command.0.command())),
         Ok(Command::Restore(arguments)) => use_backup(|| match &arguments.to {
             Some(to) => give_back::run(&arguments, to),
             None => backup::restore_all(&arguments),
@@ -189,7 +189,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
-    let unknown = environment::unknown::lines(&variables, &cli::variables());
+    let unknown = environment::unknown::lines(&variables, cli::variables);
     for note in unknown.into_iter().chain(notes) {
         tracing::warn!("{note}");
     }
@@ -230,7 +230,7 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
-    for note in environment::unknown::lines(&variables, &cli::variables()) {
+    for note in environment::unknown::lines(&variables, cli::variables) {
         tracing::warn!("{note}");
     }
     hide_memory();

@@ -151,19 +151,22 @@ Examples:
   liteio exec -- pytest                         Run a command with a server of its own
   liteio client ls local                        List the buckets of the server on this machine";
 
-/// The command with its options by subject, and examples.
+/// The command with its options by subject, if it takes those of the server, and the program with examples.
 pub(super) fn by_subject(command: Command) -> Command {
-    OF_SERVER
-        .into_iter()
-        .fold(ordered(command), |command, name| command.mut_subcommand(name, ordered))
-        .after_help(EXAMPLES)
+    match command.get_name() {
+        "liteio" => ordered(command).after_help(EXAMPLES),
+        name if OF_SERVER.contains(&name) => ordered(command),
+        _ => command,
+    }
 }
 
 const MORE: &str = "\
 Each option has a variable, such as LITEIO_DATA_DIR. All options and variables: liteio --help";
 
 /// The same with the common options only, for `-h`.
-pub(super) fn short(command: Command) -> Command {
+pub(super) fn short(mut command: Command) -> Command {
+    // The options of commands are defined by it.
+    command.build();
     let command = OF_SERVER
         .into_iter()
         .fold(common(command), |command, name| command.mut_subcommand(name, common));

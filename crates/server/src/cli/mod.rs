@@ -11,6 +11,7 @@ mod damage;
 mod guess;
 mod help;
 mod keys;
+mod later;
 mod monitoring;
 mod parse;
 mod server;
@@ -33,6 +34,7 @@ pub(crate) use self::console_oidc::ConsoleOidcArgs;
 pub(crate) use self::credentials::CredentialsCommand;
 pub(crate) use self::damage::{RepairArgs, VerifyArgs};
 pub(crate) use self::keys::{KeyArgs, KeyCommand, KeyFileArgs, RewrapArgs};
+pub(crate) use self::later::Later;
 pub(crate) use self::monitoring::{HealthArgs, MetricsTokenArgs};
 pub(crate) use self::parse::{Stop, command, parse, variables};
 pub(crate) use self::server::{ServerArgs, ServerCommand};
@@ -52,7 +54,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the server; the same as no command.
-    Server(Box<ServerCommand>),
+    Server(Later<ServerCommand>),
     /// Print the table of other servers' environment variables that this server understands.
     Environment,
     /// Check that a running server is ready: exit code 0 if it is, else 1.
@@ -62,17 +64,17 @@ pub(crate) enum Command {
     MetricsToken(MetricsTokenArgs),
     /// Check every blob and record of a data directory that no server uses, without changing it;
     /// exit code 1 on damage.
-    Verify(VerifyArgs),
+    Verify(Later<VerifyArgs>),
     /// Create and rotate encryption keys.
     #[command(subcommand)]
-    Key(KeyCommand),
+    Key(Later<KeyCommand>),
     /// Show the credentials that a container has made at its first start.
     #[command(subcommand)]
     Credentials(CredentialsCommand),
     /// Run a command with an in-memory server on a free port, with the test API on; the command's
     /// environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and others) points to it. Returns the
     /// command's exit code.
-    Exec(Box<ExecCommand>),
+    Exec(Later<ExecCommand>),
     /// Client for any S3 service, compatible with MinIO's mc: `liteio client --help` lists its
     /// commands.
     #[command(disable_help_flag = true)]
@@ -80,24 +82,24 @@ pub(crate) enum Command {
     /// Report what can be recovered from a damaged data directory that no server uses; with --yes,
     /// recover it, remove the damaged records, and move their blobs to blobs/lost. Exit code 1 if
     /// damage remains.
-    Repair(RepairArgs),
+    Repair(Later<RepairArgs>),
     /// Import buckets, objects and versions into a data directory that no server uses; repeat the
     /// command to resume an interrupted import. Skipped items are listed, with exit code 1.
     #[command(subcommand)]
-    Import(ImportCommand),
+    Import(Later<ImportCommand>),
     /// Copy a data directory, or look at a continuous backup (--backup), verify and prune it.
-    Backup(BackupCommandArgs),
+    Backup(Later<BackupCommandArgs>),
     /// Restore a data directory from a continuous backup, to any moment that it has; repeat the
     /// command to resume an interrupted restore. Exit code 1 if something was left out.
-    Restore(Box<RestoreArgs>),
+    Restore(Later<RestoreArgs>),
     /// Run a standby: a server that follows the backup of a primary, serves reads and refuses
     /// writes. It takes the flags of the server.
-    Standby(Box<StandbyCommand>),
+    Standby(Later<StandbyCommand>),
     /// Make a running standby the primary; exit code 1 if it stays a standby.
-    Promote(PromoteArgs),
+    Promote(Later<PromoteArgs>),
     /// Prepare a database and a place of bodies for several servers, and look at them.
     #[command(subcommand)]
-    Cluster(Box<ClusterCommand>),
+    Cluster(Later<ClusterCommand>),
     /// Print the version, and the sources of this program.
     Version(VersionArgs),
     /// Print the completion script of a shell.

@@ -6,7 +6,7 @@ use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _};
 
-use super::{Cli, Command, ServerArgs, ServerCommand, Source, Sources, guess, help};
+use super::{Cli, Command, Later, ServerArgs, ServerCommand, Source, Sources, guess, help};
 
 /// The parser ended without a command to run.
 #[derive(Debug)]
@@ -113,20 +113,25 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             command.server.data_dir = Some(command.directory.clone());
             command.server.backup.backup = Some(command.location.clone());
             let server = std::mem::take(&mut command.server);
-            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
+            Ok(Command::Server(server_command(server)))
         }
         Some(command) => Ok(command),
         None => {
             let mut server = parsed.server;
             server.sources = Sources::of(&matches);
-            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
+            Ok(Command::Server(server_command(server)))
         }
     }
 }
 
+/// The command of a server whose directory is among its flags.
+fn server_command(server: ServerArgs) -> Later<ServerCommand> {
+    Later(Box::new(ServerCommand { directories: Vec::new(), server }))
+}
+
 /// An empty variable counts as unset, because compose files pass on variables that are not set as
 /// empty strings.
-fn without_empty_variables(command: clap::Command) -> clap::Command {
+pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|argument| {
         let value = argument.get_env().and_then(std::env::var_os);
         match value.is_some_and(|value| value.is_empty()) {
@@ -159,7 +164,9 @@ fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
 
 /// Names of the variables that options read, of all commands.
 pub(crate) fn variables() -> Vec<String> {
-    let command = Cli::command();
+    let mut command = Cli::command();
+    // The options of commands are defined by it.
+    command.build();
     let subcommands = || command.get_subcommands();
     let commands = std::iter::once(&command)
         .chain(subcommands())

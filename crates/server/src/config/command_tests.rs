@@ -278,7 +278,7 @@ fn an_unknown_variable_of_another_server_is_told_and_an_empty_one_is_none() {
     let names = [("MINIO_COMPRESSION_ENABLE", "on"), ("MINIO_BROWSER", "off"), ("HOME", "/")];
     let variables = names.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let variables = Variables::with_file(variables).expect("read");
-    let told = super::environment::unknown::lines(&variables, &[]);
+    let told = super::environment::unknown::lines(&variables, Vec::new);
     assert!(told.len() == 1 && told[0].starts_with("MINIO_COMPRESSION_ENABLE"), "{told:?}");
     let empty = [("MINIO_ROOT_USER", ""), ("MINIO_REGION", " ")];
     assert_eq!(of("", &empty), Ok(Config::default()));
@@ -301,7 +301,7 @@ fn variables_that_kubernetes_makes_of_services_are_no_settings() {
     assert_eq!(of("", &of_services), Ok(Config::default()));
     let pairs = of_services.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let variables = Variables::with_file(pairs.collect()).expect("read");
-    assert!(super::environment::unknown::lines(&variables, &[]).is_empty());
+    assert!(super::environment::unknown::lines(&variables, Vec::new).is_empty());
     let port = of("", &[("LITEIO_PORT", "tcp:/10.0.0.7")]).expect_err("no port");
     assert!(port.to_string().starts_with("LITEIO_PORT: "), "{port}");
     let settings = [("MINIO_API_PORT_NUMBER", "9100"), ("LITEIO_HOST", "127.0.0.1")];

@@ -1,5 +1,7 @@
 //! Variables that nothing reads: mostly typing errors. Each is told in one line at the start.
 
+use std::cell::LazyCell;
+
 use liteio_wire::nearest::nearest;
 
 use super::table::TABLE;
@@ -49,14 +51,16 @@ const ABSENT: [(&str, &str); 6] = [
     ),
 ];
 
-/// The lines about variables that nothing reads. `options` are the variables of options.
-pub(crate) fn lines(variables: &Variables, options: &[String]) -> Vec<String> {
+/// The lines about variables that nothing reads. `options` makes the list of the variables of options, which takes
+/// milliseconds, and most starts have none.
+pub(crate) fn lines(variables: &Variables, options: fn() -> Vec<String>) -> Vec<String> {
+    let options = LazyCell::new(options);
     let mut told: Vec<&str> = Vec::new();
     let mut lines = Vec::new();
     for name in variables.0.keys() {
         let is_ours = name.starts_with(OWN);
-        if is_ours && !is_own(name, options) {
-            lines.push(unknown(name, own_names(options)));
+        if is_ours && !is_of_others(name) && !options.iter().any(|it| it == name) {
+            lines.push(unknown(name, own_names(&options)));
         } else if !is_ours && PREFIXES.iter().any(|it| name.starts_with(it)) && !is_known(name) {
             match ABSENT.iter().find(|(prefix, _)| name.starts_with(prefix)) {
                 // One line for all variables of a feature.
@@ -72,9 +76,9 @@ pub(crate) fn lines(variables: &Variables, options: &[String]) -> Vec<String> {
     lines
 }
 
-fn is_own(name: &str, options: &[String]) -> bool {
-    options.iter().any(|it| it == name)
-        || is_known(name)
+/// `true` for a name that something else than an option reads.
+fn is_of_others(name: &str) -> bool {
+    is_known(name)
         || OF_OTHERS.contains(&name)
         || FAMILIES_OF_OTHERS.iter().any(|it| name.starts_with(it))
 }
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn unknown_variables_are_told_with_the_nearest_name() {
-        let options = ["LITEIO_ACCESS_KEY", "LITEIO_BUCKET"].map(str::to_owned);
+        let options = || ["LITEIO_ACCESS_KEY", "LITEIO_BUCKET"].map(str::to_owned).to_vec();
         let rows = [
             ("LITEIO_ACCES_KEY", Some("did you mean LITEIO_ACCESS_KEY?")),
             ("LITEIO_DRIVR", Some("did you mean LITEIO_DRIVER?")),
@@ -119,7 +123,7 @@ mod tests {
             ("PATH", None),
         ];
         for (name, expected) in rows {
-            let told = lines(&Variables::of(&[(name, "x")]), &options);
+            let told = lines(&Variables::of(&[(name, "x")]), options);
             match expected {
                 Some(expected) => {
                     assert!(told.len() == 1 && told[0].contains(expected), "{name}: {told:?}");
@@ -130,6 +134,6 @@ mod tests {
         }
         let ldap = ["SERVER_ADDR", "LOOKUP_BIND_DN"].map(|it| format!("MINIO_IDENTITY_LDAP_{it}"));
         let both = Variables::of(&[(&ldap[0], "x"), (&ldap[1], "y")]);
-        assert_eq!(lines(&both, &options).len(), 1, "one line for LDAP");
+        assert_eq!(lines(&both, options).len(), 1, "one line for LDAP");
     }
 }
