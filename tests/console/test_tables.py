@@ -371,6 +371,16 @@ def test_a_hostile_manifest_list_costs_its_reason_only(page, server, s3, catalog
     page.sees(words)
 
 
+def test_many_manifests_without_files_are_read_in_part(page, server, s3, catalog, lake):
+    catalog.create_namespace("n")
+    place = f"s3://{lake}/"
+    s3.put_object(Bucket=lake, Key="list", Body=avro(MANIFEST_LIST, *[listed(place + "m", added=1)] * 30))
+    s3.put_object(Bucket=lake, Key="m", Body=avro(MANIFEST, entry(place + "gone", 1, 1, status=2)))
+    register(server, s3, lake, "t", metadata(lake, "t", [], [snapshot(1, place + "list")]))
+    go(page, "catalogs", lake, "n", "tables", "t", tab="rows")
+    page.sees("The first manifests of the current snapshot have none.")
+
+
 def snappy(data):
     """Data as one literal of Snappy, with the checksum that Avro wants and the page does not read."""
     return bytes([len(data)]) + bytes([60 << 2, len(data) - 1]) + data + b"\0\0\0\0"

@@ -70,6 +70,7 @@ pub use error::Error;
 pub use follow::Follower;
 pub use lease::{Claimant, Holder, Lease, Look};
 pub use limits::{CONTENT_BYTES_MAX, OBJECT_BYTES_MAX};
+pub use names::IDENTITY;
 pub use prune::{Pruned, Retention, prune};
 pub use repository::{Alive, Generation, Identity, Repository, Verification};
 pub use restore::{Moment, Plan, Progress, Restored};

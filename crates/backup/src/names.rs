@@ -16,7 +16,7 @@
 //! and `verified` is ever replaced.
 
 /// The name of the identity.
-pub(crate) const IDENTITY: &str = "backup.json";
+pub const IDENTITY: &str = "backup.json";
 /// The name of the last verification.
 pub(crate) const VERIFIED: &str = "verified";
 /// The name of the lease.

@@ -10,7 +10,7 @@ use liteio_store::Store;
 use parking_lot::Mutex;
 
 use super::error::{ApiResult, Exception};
-use super::limits::{ANSWERS_MAX, COUNT_AGAIN_MS};
+use super::limits::{ANSWER_KEPT_MS, ANSWERS_MAX, COUNT_AGAIN_MS};
 
 /// The numbers of kept answers by the canonical ids of accounts, as far as this server knows them: those that it has counted
 /// in the store, and one more for each request since. Answers expire in the meantime, and other servers of a cluster give
@@ -38,7 +38,8 @@ impl KeptAnswers {
             Taken::Full => return Err(too_many()),
             Taken::Unknown => {}
         }
-        let number = store.count_answers(account, ANSWERS_MAX)?;
+        let number =
+            store.count_answers(account, now_ms.saturating_sub(ANSWER_KEPT_MS), ANSWERS_MAX)?;
         self.accounts.lock().insert(account.to_owned(), Kept { number, counted_ms: now_ms });
         match self.take(account, now_ms) {
             Taken::Yes => Ok(()),

@@ -45,6 +45,9 @@ pub(crate) const TOKEN_SECONDS: u32 = 3600;
 /// once a day.
 pub(crate) const PURGE_TRIED_MS: u64 = 60 * 60 * 1000;
 
+/// Difference between the clock and the time at which a purge began, in milliseconds, with which the clock was set back.
+pub(crate) const CLOCKS_DIFFER_MS: u64 = 60 * 1000;
+
 /// Objects that a purge deletes at once.
 pub(crate) const PURGE_PAGE: usize = 1000;
 

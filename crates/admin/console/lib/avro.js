@@ -5,7 +5,9 @@ import { inflated } from './gzip.js';
 
 const BLOCK_BYTES_MAX = 32 << 20;
 /** Values of a file. Some take no bytes. */
-const VALUES_MAX = 4_000_000;
+const VALUES_MAX = 1_000_000;
+/** Decompressed bytes of a file. */
+const FILE_BYTES_MAX = 64 << 20;
 const DEPTH_MAX = 32;
 /** PyIceberg leaves bytes of zlib's checksum behind the blocks, which browsers refuse. */
 const CHECKSUM_BYTES = 4;
@@ -114,6 +116,7 @@ export async function* avroRecords(bytes) {
   const about = valueReader({ type: 'map', values: 'string' }, left)(from);
   const read = valueReader(JSON.parse(about['avro.schema']), left);
   from.take(16);
+  let size = 0;
   while (from.at < bytes.length) {
     let count, block;
     try {
@@ -122,7 +125,13 @@ export async function* avroRecords(bytes) {
     } catch {
       return;
     }
-    const inner = new Reader(await opened(block, about['avro.codec'] ?? 'null'));
+    if (!(count > 0)) throw broken();
+    const data = await opened(block, about['avro.codec'] ?? 'null');
+    size += data.length;
+    if (size > FILE_BYTES_MAX) throw broken();
+    // The page goes on between blocks.
+    await new Promise((done) => { setTimeout(done); });
+    const inner = new Reader(data);
     for (let i = 0; i < count; i++) yield read(inner);
     if (bytes.length - from.at < 16) return;
     from.take(16);

@@ -29,7 +29,7 @@ export function reindent(text) {
 }
 
 /** Keys of ids with 64 bits. In a string the quotes would be escaped. */
-const IDS = /("[a-z-]*snapshot-id"\s*:\s*)(-?\d+)/g;
+const IDS = /("[a-z-]*snapshot-id"\s*:\s*)(-?\d+)(?![\d.eE])/g;
 
 /** The value of a text of Iceberg. Ids of snapshots are strings: JavaScript would round them. */
 export const parseIceberg = (text) => JSON.parse(text.replace(IDS, '$1"$2"'));

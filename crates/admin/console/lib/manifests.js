@@ -26,9 +26,13 @@ async function find(snapshot, found) {
     }
   }
   for (const [at, manifest] of manifests.entries()) {
+    if (at === MANIFESTS_MAX) {
+      found.isCut = true;
+      return;
+    }
     for await (const { status, data_file: file } of records(manifest)) {
       if (status === DELETED || file.content) continue;
-      found.isCut = found.files.length === FILES_MAX || at === MANIFESTS_MAX;
+      found.isCut = found.files.length === FILES_MAX;
       if (found.isCut) return;
       found.files.push({ path: String(file.file_path), format: String(file.file_format).toUpperCase(), rows: Number(file.record_count), bytes: Number(file.file_size_in_bytes) });
     }

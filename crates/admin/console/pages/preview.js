@@ -111,8 +111,8 @@ function Media({ url, type, name }) {
     : html`<video class="preview-image" controls preload="metadata" src=${url} aria-label=${name} onError=${fail} />`;
 }
 
-export function Preview({ bucket, objectKey, version, head }) {
-  const [kind, detail, separator] = kindOf(objectKey, head.type, head.size);
+export function Preview({ bucket, objectKey, version, head, as }) {
+  const [kind, detail, separator] = as ? [as] : kindOf(objectKey, head.type, head.size);
   const [asText, setAsText] = useState(false);
   const shown = asText ? 'text' : kind;
   const { data, error } = useLoad(async () => {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use liteio_backup::{Error, Repository};
+use liteio_backup::{Error, IDENTITY, Repository};
 use liteio_store::Store;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ use crate::config::Storage;
 /// Time for the place to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Asks the place for its objects before a data directory is made, so that a start that ends leaves none behind. A
+/// Asks the place for a backup before a data directory is made, so that a start that ends leaves none behind. A
 /// directory that exists may have been backed up before, which only its store knows.
 ///
 /// # Errors
@@ -32,8 +32,9 @@ pub(crate) async fn before_the_data(
     match storage {
         Storage::Directory { path, .. } if !path.join("format").exists() => {
             let target = Arc::clone(&opened.target);
-            ask(move || target.list("", None, &mut |_| ControlFlow::Break(())).map_err(Error::from))
-                .await
+            // Only what a backup has: other directories may be closed to this user.
+            let mut first = |_| ControlFlow::Break(());
+            ask(move || target.list(IDENTITY, None, &mut first).map_err(Error::from)).await
         }
         _ => Ok(()),
     }

@@ -163,9 +163,15 @@ async fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerErro
     let opened = OpenedTarget::open(&backup.target).map_err(refused_backup)?;
     check_apart(&backup.target.location, &config.storage).map_err(refused_backup)?;
     if !config.is_standby {
-        contact::before_the_data(&opened, &config.storage).await.map_err(refused_backup)?;
+        contact::before_the_data(&opened, &config.storage).await.map_err(refused_place)?;
     }
     Ok(Some(opened))
+}
+
+/// Not the error of an invalid setting, after which systemd does not start the server again: a clock may be wrong until it is
+/// set by the network, and a bucket may be made behind the start.
+fn refused_place(reason: String) -> ServerError {
+    ServerError::Open(format!("--backup: {reason}"))
 }
 
 fn refused_backup(reason: String) -> ServerError {
@@ -190,7 +196,7 @@ async fn start_backup(
         let pair = Standby::start(store, opened, config, settings, users_changed);
         return pair.map_err(ServerError::Open);
     }
-    contact::first(&store, &opened).await.map_err(refused_backup)?;
+    contact::first(&store, &opened).await.map_err(refused_place)?;
     lazy::bring(&store).map_err(ServerError::Open)?;
     let backup = Backup::start(store, opened, settings, None).map_err(ServerError::Open)?;
     backup.first_look().await;

@@ -48,18 +48,23 @@ async fn a_purge_that_was_cut_off_is_finished() {
         drop_only(name, &table);
         (table, file)
     };
+    server.put("/lake/early", "x").await.expect_status(200);
     let (_, gone) = create("gone").await;
     let (reused, kept) = create("reused").await;
     clock.set_offset_ms(1000);
     // Objects that came later are none of the purge, and neither is anything below a table that is there again.
     let later = format!("{gone}-later");
     server.put(&later, "x").await.expect_status(200);
+    // It keeps the time at which it was written elsewhere.
+    let moved = format!("{gone}-moved");
+    let rename = server.request("PUT", &format!("{moved}?renameObject"));
+    rename.header("x-amz-rename-source", "early").send().await.expect_status(200);
     let again = json!({ "name": "again", "metadata-location": reused["metadata-location"] });
     send(&server, "POST", &format!("{CATALOG}/sales/register"), again).await;
     assert_eq!(store.walk_purges(None).expect("read").purges.len(), 2);
     told(&server, "PUT", "/clock", json!({ "advance_ms": 0 })).await;
     server.head(&gone).await.expect_status(404);
-    for kept in [&kept, &later] {
+    for kept in [&kept, &later, &moved] {
         server.head(kept).await.expect_status(200);
     }
     assert_eq!(store.walk_purges(None).expect("read").purges, []);

@@ -24,7 +24,7 @@ use crate::meta::{Replication, ReplicationTask, Versioning, document, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::object::ObjectVersion;
 use crate::pending::{Committed, Pending};
-use crate::process::{Bucket, WakeSender};
+use crate::process::{Bucket, WakeSender, written_ms};
 use crate::replication;
 use crate::store::{Shared, Store};
 
@@ -44,8 +44,7 @@ pub struct Replica {
 impl Replica {
     /// The time in the stamp, in milliseconds since 1970.
     fn stamped_ms(&self) -> u64 {
-        let inverted = self.stamp.first_chunk().copied().map_or(0, u64::from_be_bytes);
-        !inverted >> 16
+        written_ms(&self.stamp)
     }
 }
 

@@ -10,6 +10,12 @@ use crate::name::UploadId;
 /// the clock.
 const COUNTER_BITS: u32 = 16;
 
+/// The time in an id of a version, in milliseconds since 1970: when this store wrote it, whatever time it shows.
+pub(crate) fn written_ms(id: &[u8; 16]) -> u64 {
+    let inverted = id.first_chunk().copied().map_or(0, u64::from_be_bytes);
+    !inverted >> COUNTER_BITS
+}
+
 /// Source of stamps that grow even if the clock steps back.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {

@@ -61,7 +61,7 @@ pub(crate) use cluster::{Cluster, Kept, Opened, Sleeper, Term};
 pub(crate) use gate::{Gate, OF_STANDBY};
 pub(crate) use guard::Guard;
 pub(crate) use hold::{Holder, Holds};
-pub(crate) use ids::Ids;
+pub(crate) use ids::{Ids, written_ms};
 pub(crate) use observers::Observers;
 pub use observers::Observing;
 use pins::{Pin, Pins};

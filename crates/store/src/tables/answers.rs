@@ -43,13 +43,21 @@ impl Store {
         self.answering(Arc::new(answer)).update(|_, _| Ok(Committed::new(())))
     }
 
-    /// The number of answers that are kept for an account, counted up to `most`.
+    /// The number of answers given to an account since a time, in milliseconds since 1970, counted up to `most`.
     ///
     /// # Errors
     /// [`StoreError::Io`] if metadata cannot be read.
-    pub fn count_answers(&self, account: &str, most: usize) -> Result<usize, StoreError> {
+    pub fn count_answers(
+        &self,
+        account: &str,
+        since_ms: u64,
+        most: usize,
+    ) -> Result<usize, StoreError> {
         let snapshot = self.snapshot()?;
-        let mut cursor = space::within(&snapshot, &space::answer_times_of(account))?;
+        let from = space::answer_time(account, since_ms, &[0; 16]);
+        let upper = space::behind_answer_times_of(account);
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut cursor = snapshot.cursor(Bound::Included(&from), upper)?;
         let mut number = 0;
         while number < most && cursor.next()?.is_some() {
             number += 1;

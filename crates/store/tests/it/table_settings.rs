@@ -149,9 +149,10 @@ fn answers_expire_by_account_and_time() {
         let noted: Vec<_> = all.iter().map(|it| store.note_answer(it.clone())).collect();
         noted.into_iter().for_each(|noted| noted.wait().expect("noted"));
         let count =
-            |most| ["a", "b", "a\0", "c"].map(|it| store.count_answers(it, most).expect("read"));
+            |most| ["a", "b", "a\0", "c"].map(|it| store.count_answers(it, 0, most).expect("read"));
         assert_eq!(count(1000), [300, 300, 300, 0]);
         assert_eq!(count(7), [7, 7, 7, 0]);
+        assert_eq!(store.count_answers("a", u64::MAX, 7).expect("read"), 0, "those of before");
         store.remove_answers(0..=u64::MAX).expect("all are kept");
         store.sweep_answers(0..=u64::MAX).expect("all are kept");
         assert_eq!(count(1000), [300, 300, 300, 0]);

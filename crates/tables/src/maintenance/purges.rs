@@ -12,7 +12,7 @@ use liteio_store::{Bucket, ListEntry, ListQuery, ListStart, ListedObject, StoreE
 
 use super::sweep::unchanged;
 use super::walk::{Failure, Pass};
-use crate::limits::PURGE_PAGE;
+use crate::limits::{CLOCKS_DIFFER_MS, PURGE_PAGE};
 use crate::warehouse::key_of;
 
 impl Pass<'_> {
@@ -52,6 +52,8 @@ impl Pass<'_> {
         })?;
         for purge in purges {
             let ended = match buckets.get(&purge.bucket) {
+                // The clock was set back: what was written since cannot be told apart.
+                Some(_) if purge.began_ms > self.now_ms.saturating_add(CLOCKS_DIFFER_MS) => Ok(()),
                 Some(bucket) => self.delete_purged(bucket, &purge),
                 None if are_all_known => Ok(()),
                 // It may be the one that cannot be read.
@@ -72,6 +74,7 @@ impl Pass<'_> {
             |at: &str| key_of(bucket, at).is_ok_and(|key| key.starts_with(&purge.prefix));
         let (prefix, max) = (purge.prefix.clone(), PURGE_PAGE);
         let mut query = ListQuery { prefix, max, ..ListQuery::default() };
+        let mut failure = None;
         loop {
             self.check_stop()?;
             if self.store.find_table(bucket, &|_, _, at| is_below(at))?.is_some() {
@@ -79,13 +82,22 @@ impl Pass<'_> {
             }
             let page = self.store.list_objects(bucket, &query)?;
             let objects = page.entries.into_iter().filter_map(|entry| match entry {
-                ListEntry::Object(object) if object.modified_ms < purge.began_ms => Some(object),
+                // The time of the source outlives a rename, an import and replication.
+                ListEntry::Object(object)
+                    if object.written_ms.max(object.modified_ms) < purge.began_ms =>
+                {
+                    Some(object)
+                }
                 ListEntry::Object(_) | ListEntry::Prefix(_) => None,
             });
-            self.delete_page(bucket, purge, &objects.collect::<Vec<_>>())?;
+            // Objects that cannot be deleted keep no others.
+            match self.delete_page(bucket, purge, &objects.collect::<Vec<_>>()) {
+                Err(Failure::OfTable(reason)) => failure = failure.or(Some(reason)),
+                deleted => deleted?,
+            }
             match page.next {
                 Some(next) => query.after = ListStart::Token(next),
-                None => return Ok(()),
+                None => return failure.map_or(Ok(()), |reason| Err(Failure::OfTable(reason))),
             }
         }
     }

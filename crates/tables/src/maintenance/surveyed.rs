@@ -65,14 +65,10 @@ impl Pass<'_> {
             Ok(())
         });
         match kept.wait() {
-            // It was dropped or renamed meanwhile, or there is no room: then nothing is known of it later.
-            Err(
-                StoreError::Catalog(_)
-                | StoreError::NoSuchBucket { .. }
-                | StoreError::Corrupt { .. }
-                | StoreError::InvalidRequest { .. },
-            ) => Ok(()),
-            kept => Ok(kept?),
+            Err(error @ (StoreError::Closed | StoreError::Suspended { .. })) => Err(error.into()),
+            // It was dropped or renamed meanwhile, commits came in between, or there is no room: the table was read, and nothing
+            // is known of it later.
+            _ => Ok(()),
         }
     }
 

@@ -26,8 +26,12 @@ export const crumbsOf = (bucket, namespace, last) => {
   return [['Tables', '#/catalogs'], [bucket, link(['catalogs', bucket])], ...above, ...(last ? [last] : [])];
 };
 
-const Connect = ({ bucket }) => html`<${Snippets} first="pyiceberg" all=${tableSnippets({ endpoint: location.origin, bucket, id: formerId() || 'YOUR_ACCESS_KEY', secret: 'YOUR_SECRET_KEY' })} />
+const Connect = ({ bucket: given }) => {
+  // A link may have any text in its place, and this one is to be run.
+  const bucket = /^[\w.-]+$/.test(given) ? given : 'BUCKET';
+  return html`<${Snippets} first="pyiceberg" all=${tableSnippets({ endpoint: location.origin, bucket, id: formerId() || 'YOUR_ACCESS_KEY', secret: 'YOUR_SECRET_KEY' })} />
   <p class="muted none">${about().open ? 'This server checks no signatures: any keys will do.' : 'Insert your secret key.'}</p>`;
+};
 
 async function loadCatalogs() {
   const catalogs = await listCatalogs();

@@ -67,14 +67,14 @@ function Rows({ snapshot }) {
   const [chosen, setChosen] = useState(0);
   if (error) return html`<${Failure} error=${error} retry=${reload} />`;
   if (snapshot && !data) return html`<${Spinner} />`;
-  if (!data?.files.length) return html`<div class="card"><${Empty} icon="file" title="No data files"><p>The current snapshot has none.</p><//></div>`;
+  if (!data?.files.length) return html`<div class="card"><${Empty} icon="file" title="No data files"><p>${data?.isCut ? 'The first manifests of the current snapshot have none.' : 'The current snapshot has none.'}</p><//></div>`;
   const [file, at] = [data.files[chosen], objectAt(data.files[chosen].path)];
   return html`<div class="stack">${data.hasDeletes && html`<div class="note warn">Delete files remove rows of these files. The preview still shows them.</div>`}
     <div class="card scroll-x files" tabindex="0" role="region" aria-label="Data files"><table><caption class="sr">Data files</caption><thead><tr><th>Data file</th><th class="wide-only">Format</th><th class="num">Rows</th><th class="num">Size</th></tr></thead>
       <tbody>${data.files.map((it, index) => html`<tr aria-current=${index === chosen}><td class="main"><button type="button" class="link-button" onClick=${() => setChosen(index)}>${it.path.split('/').pop()}</button></td><td class="wide-only">${it.format}</td><td class="num">${number(it.rows)}</td><td class="num">${bytes(it.bytes)}</td></tr>`)}</tbody></table></div>
     ${data.isCut && html`<p class="muted none">The first ${plural(data.files.length, 'file')} of the current snapshot.</p>`}
     <${Place} at=${file.path} />
-    ${at ? html`<div class="preview-of" key=${file.path}><${Preview} bucket=${at.bucket} objectKey=${at.key} head=${{ size: file.bytes, type: file.format === 'PARQUET' ? 'application/vnd.apache.parquet' : file.format, headers: {} }} /></div>`
+    ${at ? html`<div class="preview-of" key=${file.path}><${Preview} bucket=${at.bucket} objectKey=${at.key} as=${file.format === 'PARQUET' ? 'parquet' : 'unknown'} head=${{ size: file.bytes, type: file.format === 'PARQUET' ? 'application/vnd.apache.parquet' : file.format, headers: {} }} /></div>`
     : html`<div class="note">The file is not in S3.</div>`}</div>`;
 }
 
@@ -91,7 +91,7 @@ function Maintenance({ bucket, namespace, name }) {
 }
 
 export function Table({ bucket, namespace, name, crumbs, tab: first = 'overview', onGone }) {
-  const [tab, setTab] = useState(first);
+  const [tab, setTab] = useState(TABS.some(([id]) => id === first) ? first : 'overview');
   const [isDropping, setDropping] = useState(false);
   const { data, error, reload } = useLoad(() => load(bucket, namespace, 'tables', name, 'refs'), []);
   // All snapshots may take many megabytes: they are loaded with their tab.

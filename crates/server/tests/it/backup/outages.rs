@@ -58,7 +58,7 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
     server.end();
 
     let other = ["--address", "127.0.0.1:0", "--data-dir", "other", "--backup", &location];
-    let line = refused(&directory, 2, &other);
+    let line = refused(&directory, 1, &other);
     assert!(line.contains("is of another data directory: choose another prefix"), "{line}");
 
     serve_restored(&directory, &location, &[]).end();

@@ -131,7 +131,7 @@ async fn a_place_that_refuses_a_new_backup_ends_the_start() {
         ("s3://backup", "wrong-secret", "correct the access key and the secret key"),
     ];
     for (location, secret, remedy) in rows {
-        let line = refused(&directory, 2, &into("new", endpoint, location, secret));
+        let line = refused(&directory, 1, &into("new", endpoint, location, secret));
         assert!(line.starts_with("liteio: --backup: ") && line.contains(remedy), "{line}");
         assert!(!line.contains("wrong-secret"), "{line}");
         assert!(!directory.path().join("new").exists(), "a data directory is left behind");
@@ -148,7 +148,7 @@ async fn a_place_that_refuses_a_new_backup_ends_the_start() {
         ),
     ];
     for (arguments, remedy) in rows {
-        let line = refused(&directory, 2, &arguments);
+        let line = refused(&directory, 1, &arguments);
         assert!(line.contains(remedy), "{line}");
     }
     target.end();

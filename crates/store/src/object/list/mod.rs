@@ -18,7 +18,7 @@ use crate::meta::key::successor;
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::{Owner, Restore, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
-use crate::process::Bucket;
+use crate::process::{Bucket, written_ms};
 use crate::store::Store;
 
 /// A query for one page of objects.
@@ -147,6 +147,8 @@ pub struct ListedObject {
     pub etag: ETag,
     /// Time of the write, in milliseconds since 1970.
     pub modified_ms: u64,
+    /// Time at which this store wrote it under its key, which a rename, an import or a replica has later than `modified_ms`.
+    pub written_ms: u64,
     /// The storage class; `None` is `STANDARD`.
     pub storage_class: Option<String>,
     /// Its owner; `None` for that of the bucket.
@@ -284,6 +286,7 @@ impl ListedObject {
             bytes: listed.bytes,
             etag: listed.etag,
             modified_ms: listed.modified_ms,
+            written_ms: written_ms(&listed.stamp),
             storage_class: listed.storage_class,
             owner: listed.owner,
             checksum: listed.checksum.map(|checksum| (checksum.value.algorithm, checksum.kind)),
