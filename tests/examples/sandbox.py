@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -157,9 +158,18 @@ class Receiver:
 
 
 def free_ports():
-    sockets = {name: socket.socket() for name in PORTS}
-    for each in sockets.values():
-        each.bind(("127.0.0.1", 0))
+    """Below the ports that systems give to programs which ask for any: a server of a document may start a minute later, and
+    until then nobody else gets its port."""
+    sockets = {}
+    for name in PORTS:
+        while name not in sockets:
+            candidate = socket.socket()
+            try:
+                candidate.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
+            except OSError:
+                candidate.close()
+            else:
+                sockets[name] = candidate
     ports = {name: str(each.getsockname()[1]) for name, each in sockets.items()}
     for each in sockets.values():
         each.close()
