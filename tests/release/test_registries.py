@@ -304,7 +304,7 @@ class Versions(unittest.TestCase):
     def test_the_documents_and_the_library_name_it(self):
         init = (ROOT / "packages/python/src/liteio/__init__.py").read_text()
         self.assertIn(f'__version__ = "{VERSION}"', init)
-        found = re.findall(r"<version>(.*)</version>", (ROOT / "docs/java.md").read_text())
+        found = re.findall(r"<artifactId>liteio.*</artifactId>\s*<version>(.*)</version>", (ROOT / "docs/java.md").read_text())
         self.assertEqual(set(found), {VERSION})
 
 

@@ -93,7 +93,7 @@ function Versions({ bucket, objectKey, at, onChange, download }) {
       ${it.isLatest && html`${' '}<span class="tag accent">current</span>`}</td><td class="num">${it.isMarker ? '' : bytes(it.size)}</td><td class="num muted">${timeOf(it.modified)}</td>
       <td class="actions"><${Menu} small label=${`Actions on version ${it.version}`} items=${[
     !it.isMarker && ['download', 'Download', () => download(it)],
-    !it.isMarker && !it.isLatest && !isBusy && ['history', 'Restore', () => act(() => restoreVersion(bucket, objectKey, it.version), 'The version was restored.')],
+    !it.isMarker && !it.isLatest && ['history', 'Restore', () => act(() => restoreVersion(bucket, objectKey, it.version), 'The version was restored.'), isBusy],
     it.isMarker && it.isLatest && ['history', 'Undelete', () => act(() => deleteObject(bucket, objectKey, it.version), 'The object was restored.')],
     ['trash', 'Delete', () => setRemoving(it)]]} /></td></tr>`)}</tbody></table>`}
     ${removing && html`<${Confirm} title="Delete version" onClose=${(ok) => { setRemoving(); if (ok) done('The version was deleted.'); }}

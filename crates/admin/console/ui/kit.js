@@ -135,12 +135,13 @@ export function Tabs({ tabs, current, onChange, label }) {
     onClick=${() => onChange(id)}>${text}</button>`)}</div>`;
 }
 
-/** A button that opens a list of actions: `[icon, text, act]`. */
+/** A button that opens a list of actions: `[icon, text, act, isOff]`. One that waits is off: without it, the next one would come under the pointer. */
 export function Menu({ label, icon = 'more', items, children, small, kind = 'quiet' }) {
   const [isOpen, setOpen] = useState(false);
   const ref = useRef();
   useEvent(document, 'mousedown', (event) => { if (!ref.current?.contains(event.target)) setOpen(false); });
-  useEffect(() => { if (isOpen) ref.current.querySelector('.list button')?.focus(); }, [isOpen]);
+  // At once: the focus may scroll the list, which must not move under the pointer later.
+  useLayoutEffect(() => { if (isOpen) ref.current.querySelector('.list button:enabled')?.focus(); }, [isOpen]);
   const close = () => { setOpen(false); ref.current.querySelector('button').focus(); };
   const move = (event) => {
     if (!isOpen) return;
@@ -149,14 +150,14 @@ export function Menu({ label, icon = 'more', items, children, small, kind = 'qui
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    const buttons = [...ref.current.querySelectorAll('.list button')];
+    const buttons = [...ref.current.querySelectorAll('.list button:enabled')];
     const at = buttons.indexOf(document.activeElement);
     buttons[(at + step + buttons.length) % buttons.length].focus();
   };
   return html`<div class="menu" ref=${ref} onKeyDown=${move}><${Button} icon=${icon} label=${children ? undefined : label} small=${small}
     kind=${kind} aria-haspopup="menu" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${children}<//>
-    ${isOpen && html`<div class="list" role="menu" aria-label=${label}>${items.filter(Boolean).map(([name, text, act]) => html`<button
-      type="button" role="menuitem" onClick=${() => { close(); act(); }}><${Icon} name=${name} />${text}</button>`)}</div>`}</div>`;
+    ${isOpen && html`<div class="list" role="menu" aria-label=${label}>${items.filter(Boolean).map(([name, text, act, isOff]) => html`<button
+      type="button" role="menuitem" disabled=${isOff} onClick=${() => { close(); act(); }}><${Icon} name=${name} />${text}</button>`)}</div>`}</div>`;
 }
 
 /** Editable names and values. */

@@ -61,7 +61,7 @@ export function OwnKeys() {
       <td><span class="row"><code>${it.accessKey}</code><${CopyButton} text=${it.accessKey} label=${`Copy ${it.accessKey}`} /></span></td><td class="wide-only">${it.name}</td>
       <td class="wide-only">${it.impliedPolicy ? 'all of yours' : 'a policy'}</td><td><span class="tag ${state(it)[0]}">${state(it)[1]}</span></td><td class="num wide-only muted">${it.expiration ? time(it.expiration) : 'never'}</td>
       <td class="actions"><${Menu} small label=${`Actions on ${it.accessKey}`} items=${[['key', 'Rights', () => setDialog({ policy: it.accessKey })],
-    !isBusy && [it.accountStatus === 'on' ? 'pause' : 'play', it.accountStatus === 'on' ? 'Disable' : 'Enable', () => act(() => changeOwnKey(it.accessKey, { newStatus: it.accountStatus === 'on' ? 'disabled' : 'enabled' }))],
+    [it.accountStatus === 'on' ? 'pause' : 'play', it.accountStatus === 'on' ? 'Disable' : 'Enable', () => act(() => changeOwnKey(it.accessKey, { newStatus: it.accountStatus === 'on' ? 'disabled' : 'enabled' })), isBusy],
     ['trash', 'Delete', () => setDialog({ remove: it.accessKey })]]} /></td></tr>`)} />`}<//>
     ${dialog?.isNew && html`<${Create} onClose=${created} />`}${dialog?.made && html`<${NewKey} made=${dialog.made} onClose=${closed} />`}
     ${dialog?.policy && html`<${Policy} id=${dialog.policy} onClose=${() => setDialog()} />`}

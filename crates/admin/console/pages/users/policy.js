@@ -48,8 +48,8 @@ function Versions({ arn, shown, onShow, onChange }) {
   return html`<${Section} title="Versions" error=${error ?? failed} what="change the versions of this policy" retry=${reload}>
     ${data && html`<${Rows} label="Versions" heads=${[['Version'], ['Created', 'num']]} rows=${data.map((it) => html`<tr key=${it.id}><td class="main">${it.id}${' '}${it.isDefault && html`<span class="tag accent">in effect</span>`}</td>
       <td class="num muted">${time(it.created)}</td><td class="actions"><${Menu} small label=${`Actions on ${it.id}`} items=${[it.id !== shown && ['file', 'Show', () => onShow(it.id)],
-    !it.isDefault && !isBusy && ['check', 'Activate', () => act(() => setDefaultVersion(arn, it.id), `Version ${it.id} is in effect.`)],
-    !it.isDefault && !isBusy && ['trash', 'Delete', () => act(() => deletePolicyVersion(arn, it.id), `Version ${it.id} was deleted.`)]]} /></td></tr>`)} />`}<//>`;
+    !it.isDefault && ['check', 'Activate', () => act(() => setDefaultVersion(arn, it.id), `Version ${it.id} is in effect.`), isBusy],
+    !it.isDefault && ['trash', 'Delete', () => act(() => deletePolicyVersion(arn, it.id), `Version ${it.id} was deleted.`), isBusy]]} /></td></tr>`)} />`}<//>`;
 }
 
 function Entities({ arn }) {

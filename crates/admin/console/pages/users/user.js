@@ -41,7 +41,7 @@ export function User({ name }) {
     reload();
   });
   const isOwn = current()?.arn === data?.arn;
-  const items = [data?.is !== undefined && !isBusy && (data.is ? ['pause', 'Disable', () => toggle(false)] : ['play', 'Enable', () => toggle(true)]), ['trash', 'Delete', () => setRemoving(true)]];
+  const items = [data?.is !== undefined && (data.is ? ['pause', 'Disable', () => toggle(false), isBusy] : ['play', 'Enable', () => toggle(true), isBusy]), ['trash', 'Delete', () => setRemoving(true)]];
   return html`<${Head} crumbs=${[['Users', '#/users'], name]}>${data && html`<${Menu} label="Actions on the user" kind="" items=${items} />`}<//>
     <div class="content"><div class="stack">${!data && loading && html`<${Spinner} />`}<${Refused} error=${error} what="see this user" retry=${reload} /><${Refused} error=${failed} what="enable and disable users" />
     ${data && html`<section class="card panel section" aria-label="User"><dl class="facts"><dt>ARN</dt><dd><span class="row"><code class="grow">${data.arn}</code><${CopyButton} text=${data.arn} label="Copy the ARN" /></span></dd><dt>Id</dt><dd><code>${data.id}</code></dd>
