@@ -71,16 +71,16 @@ impl CatalogChanges {
         self.notes.get(&note).map(|record| record.location.as_str())
     }
 
-    /// The same but for changes in some buckets.
-    fn without(&self, buckets: &HashSet<BucketId>) -> Self {
-        let is_other = |key: &[u8]| {
+    /// `true` if they are the same but for changes in some buckets.
+    fn is_same_but(&self, known: &Self, buckets: &HashSet<BucketId>) -> bool {
+        let counts = |key: &[u8]| {
             let bucket = space::split_catalog_change(key)
                 .and_then(|(_, place)| space::split_catalog(place))
                 .map(|(bucket, ..)| bucket);
             bucket.is_none_or(|bucket| !buckets.contains(&bucket))
         };
-        let notes = self.notes.iter().filter(|(key, _)| is_other(key));
-        Self { notes: notes.map(|(key, record)| (key.clone(), record.clone())).collect() }
+        let of_known = known.notes.iter().filter(|(key, _)| counts(key));
+        self.notes.iter().filter(|(key, _)| counts(key)).eq(of_known)
     }
 
     fn read(from: &impl liteio_kv::Read) -> Result<Self, StoreError> {
@@ -138,9 +138,8 @@ impl Store {
         self.delete_few(bucket, targets, move |write| {
             write.claim(Claim::CatalogsAlone)?;
             let is_watched = write.get(space::CATALOG_WATCH_KEY)?.is_some();
-            let changes = CatalogChanges::read(write)?.without(&others);
-            let known = known.without(&others);
-            match is_watched && changes == known {
+            let changes = CatalogChanges::read(write)?;
+            match is_watched && changes.is_same_but(&known, &others) {
                 true => Ok(()),
                 false => {
                     let first = changes.since(&known)?.into_iter().next();
