@@ -151,6 +151,8 @@ class Page:
         until(lambda: self.run("document.readyState === 'complete' && location.href !== 'about:blank'"), f"{url} is loaded")
 
     def run(self, script, wait=False):
+        # A module of the page: under another name it would be another instance.
+        script = script.replace("import('./", "import(document.querySelector('script[type=module]').src.slice(0, -'app.js'.length) + '")
         result = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=wait, userGesture=True)
         if "exceptionDetails" in result:
             raise Failed(f"{script[:200]}: {result['exceptionDetails'].get('exception', {}).get('description')}")

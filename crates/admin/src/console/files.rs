@@ -1,5 +1,9 @@
 //! The console's static files, embedded in the binary.
+//!
+//! The start page names the others below `files/SUM/`, with a sum of all of them: browsers keep these for ever, and ask for the
+//! files of another release under other names.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
@@ -61,12 +65,46 @@ static FILES: [File; FILES_COUNT] = files!(
     "vendor/LICENSE-preact" "vendor/preact.js"
 );
 const FILES_COUNT: usize = 113;
+const START_PAGE: &str = "index.html";
+
+/// The directory of this release's files, below the console's path.
+fn release() -> &'static str {
+    static RELEASE: OnceLock<String> = OnceLock::new();
+    RELEASE.get_or_init(|| {
+        let mut sum = Sha256::new();
+        for file in &FILES {
+            sum.update(file.path);
+            sum.update(Sha256::digest(file.source));
+        }
+        format!("files/{}/", hex(&sum.finalize()[..12]))
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    hex_simd::encode_to_string(bytes, hex_simd::AsciiCase::Lower)
+}
+
+/// A file as it was asked for.
+pub(super) struct Found {
+    pub(super) file: &'static File,
+    /// The path names this release: there will never be other contents below it.
+    pub(super) is_fixed: bool,
+}
 
 impl File {
     /// The file at a path below the console's; the start page for an empty path.
-    pub(super) fn at(path: &str) -> Option<&'static File> {
-        let path = if path.is_empty() { "index.html" } else { path };
-        FILES.iter().find(|file| file.path == path)
+    ///
+    /// The directory of another release has the files of this one: the page may be of another server of a cluster.
+    pub(super) fn at(path: &str) -> Option<Found> {
+        let of_any_release = path.strip_prefix("files/").and_then(|rest| rest.split_once('/'));
+        let is_fixed = path.starts_with(release());
+        let path = match of_any_release {
+            Some((_, path)) => path,
+            None if path.is_empty() => START_PAGE,
+            None => path,
+        };
+        let file = FILES.iter().find(|file| file.path == path)?;
+        Some(Found { file, is_fixed })
     }
 
     pub(super) fn content_type(&self) -> &'static str {
@@ -97,15 +135,12 @@ impl File {
         self.made.get_or_init(|| {
             let bytes = match self.is_ours() {
                 true => Bytes::from(without_comments(self.source)),
+                false if self.path == START_PAGE => Bytes::from(start_page(self.source)),
                 false => Bytes::from_static(self.source),
             };
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
             let written = encoder.write_all(&bytes).and_then(|()| encoder.finish());
-            let sum = Sha256::digest(&bytes);
-            let etag = format!(
-                "\"{}\"",
-                hex_simd::encode_to_string(&sum[..12], hex_simd::AsciiCase::Lower)
-            );
+            let etag = format!("\"{}\"", hex(&Sha256::digest(&bytes)[..12]));
             Made { bytes, compressed: written.expect("a vector takes every write").into(), etag }
         })
     }
@@ -115,6 +150,22 @@ impl File {
         let is_code = self.path.ends_with(".js") || self.path.ends_with(".css");
         is_code && !self.path.starts_with("vendor/")
     }
+}
+
+/// The start page with the names of this release. It names all scripts, so that browsers load them at once, and not each when
+/// another one is found to import it.
+fn start_page(source: &[u8]) -> String {
+    let release = release();
+    let mut page = String::from_utf8_lossy(source).into_owned();
+    for attribute in ["href", "src"] {
+        page = page.replace(&format!("{attribute}=\""), &format!("{attribute}=\"{release}"));
+    }
+    let scripts = FILES.iter().filter(|file| file.path.ends_with(".js") && file.path != "app.js");
+    let links = scripts.fold(String::new(), |mut links, file| {
+        let _ = writeln!(links, "<link rel=\"modulepreload\" href=\"{release}{}\">", file.path);
+        links
+    });
+    page.replace("</head>", &format!("{links}</head>"))
 }
 
 /// A script or style sheet without its lines of comments, which are a tenth of what browsers would load.
@@ -183,8 +234,28 @@ mod tests {
                 assert!(line.trim_end().ends_with("*/"), "{}: {line}", file.path);
             }
         }
-        let licence = File::at("vendor/LICENSE-preact").expect("a file");
+        let licence = File::at("vendor/LICENSE-preact").expect("a file").file;
         assert_eq!(licence.bytes(), licence.source);
+    }
+
+    #[test]
+    fn the_start_page_names_files_by_their_release() {
+        let page = String::from_utf8(File::at("").expect("the page").file.bytes().to_vec());
+        let page = page.expect("UTF-8");
+        let names: Vec<&str> = page.split('"').filter(|part| part.starts_with("files/")).collect();
+        for name in &names {
+            assert!(File::at(name).is_some_and(|found| found.is_fixed), "{name}");
+        }
+        let scripts = FILES.iter().filter(|file| file.path.ends_with(".js"));
+        for script in scripts {
+            assert!(names.iter().any(|name| name.ends_with(script.path)), "{}", script.path);
+        }
+        let of_another = File::at("files/0123456789abcdef01234567/app.js").expect("a file");
+        assert!(!of_another.is_fixed && of_another.file.path == "app.js");
+        assert!(File::at("app.js").is_some_and(|found| !found.is_fixed));
+        for missing in ["files/", "files/app.js", "files/0/", "files/0/files/0/app.js"] {
+            assert!(File::at(missing).is_none(), "{missing}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::files::File;
+use super::files::{File, Found};
 use super::{Console, PATH, keys, oidc, session};
 use crate::operator::{Operator, Refused};
 use liteio_iam::{Circumstances, is_denied};
@@ -79,9 +79,9 @@ async fn file(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, 
     answer(&path, &headers)
 }
 
-/// Serves a static file. Browsers cache it and revalidate it by ETag.
+/// Serves a static file. Browsers keep it if its path names the release, and otherwise revalidate it by ETag.
 fn answer(path: &str, asked: &HeaderMap) -> Result<Response, Refused> {
-    let file = File::at(path)
+    let Found { file, is_fixed } = File::at(path)
         .ok_or_else(|| ApiError::new(ErrorCode::NoSuchKey, "There is no such page."))?;
     let named = |name: &HeaderName| asked.get(name).and_then(|it| it.to_str().ok());
     let is_known = named(&IF_NONE_MATCH).is_some_and(|it| it.contains(file.etag()));
@@ -95,7 +95,8 @@ fn answer(path: &str, asked: &HeaderMap) -> Result<Response, Refused> {
     let headers = response.headers_mut();
     headers.extend(HEADERS);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.content_type()));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let kept = if is_fixed { "public, max-age=31536000, immutable" } else { "no-cache" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     headers.extend(HeaderValue::from_str(file.etag()).map(|etag| (ETAG, etag)));
     Ok(response)

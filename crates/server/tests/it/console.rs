@@ -58,6 +58,23 @@ async fn pages_keep_others_out_and_are_asked_for_again() {
 }
 
 #[tokio::test]
+async fn browsers_keep_the_files_of_a_release() {
+    let server = memory().await;
+    let ask = |path: String| server.request("GET", &path).anonymous().send();
+    let page = ask("/_liteio/console/".to_owned()).await.expect_status(200);
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let text = page.text();
+    let (_, named) = text.split_once("src=\"").expect("a script");
+    let (script, _) = named.split_once('"').expect("a name");
+    let kept = ask(format!("/_liteio/console/{script}")).await.expect_status(200);
+    assert_eq!(kept.header("cache-control"), Some("public, max-age=31536000, immutable"));
+    // The page may be of another release, by a server of the same cluster.
+    let other = ask("/_liteio/console/files/0/app.js".to_owned()).await.expect_status(200);
+    assert_eq!(other.header("cache-control"), Some("no-cache"));
+    assert_eq!(other.body, kept.body);
+}
+
+#[tokio::test]
 async fn a_session_may_what_its_user_may_and_call_iam() {
     let server = in_memory_with_users(ACCOUNTS).await;
     server.bucket("photos").await;
