@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::iter;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::backup::CommandError;
 use crate::cli::{
@@ -31,6 +32,8 @@ use liteio_wire::serve::stop_signal;
 const FAILED: u8 = 1;
 /// Exit code: the arguments are invalid.
 const USAGE: u8 = 2;
+/// Until then, the first requests come, which need pages that the start has read.
+const START_LASTS: Duration = Duration::from_secs(1);
 
 /// Runs the command with these arguments, of which the first is the program's name.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -317,7 +320,10 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         }
     };
     tokio::pin!(pings);
-    own_pages::give_back();
+    tokio::spawn(async {
+        tokio::time::sleep(START_LASTS).await;
+        tokio::task::spawn_blocking(own_pages::give_back).await
+    });
     let name = loop {
         tokio::select! {
             name = &mut stop_signal => break name,

@@ -50,6 +50,17 @@ pub(crate) struct Cli {
     server: ServerArgs,
 }
 
+/// An object store that speaks Amazon S3: durable by default, one static binary.
+///
+/// For a line that begins with a command: to define the options of a server once more, for the case that there is none, would
+/// be a tenth of its start.
+#[derive(Debug, Parser)]
+#[command(name = "liteio", version, long_about = None)]
+struct Commands {
+    #[command(subcommand)]
+    command: Command,
+}
+
 /// The subcommand.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args as _, CommandFactory as _, FromArgMatches as _};
+use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Subcommand as _};
 
-use super::{Cli, Command, Later, ServerArgs, ServerCommand, Source, Sources, guess, help};
+use super::{
+    Cli, Command, Commands, Later, ServerArgs, ServerCommand, Source, Sources, guess, help,
+};
 
 /// The parser ended without a command to run.
 #[derive(Debug)]
@@ -22,6 +24,11 @@ pub(crate) enum Stop {
 /// The parser of the command line.
 fn parser() -> clap::Command {
     help::by_subject(Cli::command())
+}
+
+/// `true` if the line begins with a command.
+fn names_a_command(arguments: &[OsString]) -> bool {
+    arguments.get(1).and_then(|it| it.to_str()).is_some_and(Command::has_subcommand)
 }
 
 /// `true` if `-h` asks for the short help, and nothing for the whole one.
@@ -74,26 +81,38 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
-    let parser = match asks_for_short_help(&arguments) {
-        true => help::short(parser()),
-        false => parser(),
+    let names_a_command = names_a_command(&arguments);
+    let parser = match (asks_for_short_help(&arguments), names_a_command) {
+        (true, _) => help::short(parser()),
+        (false, true) => help::by_subject(Commands::command()),
+        (false, false) => parser(),
     };
     let matches = without_empty_variables(parser);
     let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
-    let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
-    match parsed.command {
-        Some(Command::Server(mut command)) => {
+    let command = if names_a_command {
+        Commands::from_arg_matches(&matches).map_err(stop)?.command
+    } else {
+        let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
+        let Some(command) = parsed.command else {
+            let mut server = parsed.server;
+            server.sources = Sources::of(&matches);
+            return Ok(Command::Server(server_command(server)));
+        };
+        command
+    };
+    match command {
+        Command::Server(mut command) => {
             let matches = matches.subcommand_matches("server").unwrap_or(&matches);
             command.server.sources = Sources::of(matches);
             command.server.directories = std::mem::take(&mut command.directories);
             Ok(Command::Server(command))
         }
-        Some(Command::Exec(mut command)) => {
+        Command::Exec(mut command) => {
             let matches = matches.subcommand_matches("exec").unwrap_or(&matches);
             command.server.sources = Sources::of(matches);
             Ok(Command::Exec(command))
         }
-        Some(Command::Standby(mut command)) => {
+        Command::Standby(mut command) => {
             let matches = matches.subcommand_matches("standby").unwrap_or(&matches);
             let sources = Sources::of(matches);
             for (setting, is_given) in [
@@ -115,12 +134,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             let server = std::mem::take(&mut command.server);
             Ok(Command::Server(server_command(server)))
         }
-        Some(command) => Ok(command),
-        None => {
-            let mut server = parsed.server;
-            server.sources = Sources::of(&matches);
-            Ok(Command::Server(server_command(server)))
-        }
+        command => Ok(command),
     }
 }
 

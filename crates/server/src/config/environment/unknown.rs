@@ -25,8 +25,8 @@ const OF_OTHERS: [&str; 10] = [
 ];
 
 /// The beginnings of variables that measurements, tests and scripts of ours read.
-const FAMILIES_OF_OTHERS: [&str; 4] =
-    ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_"];
+const FAMILIES_OF_OTHERS: [&str; 5] =
+    ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_", "LITEIO_SEED_"];
 
 /// Features of MinIO that there are not here, by the beginning of their variables, and what to use instead.
 const ABSENT: [(&str, &str); 6] = [
