@@ -63,7 +63,8 @@ print_times() {
 # run_step NAME: a step of .ci/steps, with its output and its times.
 run_step() {
     local status=0 TIMEFORMAT='%R %U %S' time
-    { time bash .ci/steps "$1" >&3 2>&4; } 3>&1 4>&2 2>"$logs/time.$1" || status=$?
+    # In a shell of its own: the time of this one's children would have that of the lanes which end meanwhile.
+    ( time bash .ci/steps "$1" >&3 2>&4 ) 3>&1 4>&2 2>"$logs/time.$1" || status=$?
     time=$(tail -n 1 "$logs/time.$1")
     printf '%s %s\n' "$time" "$1" >>"$logs/times"
     return "$status"

@@ -39,6 +39,8 @@ class Files(unittest.TestCase):
 
     def test_a_second_run_makes_the_same_bytes(self):
         again = pathlib.Path(os.environ["DIST_AGAIN"])
+        if again == DIST:
+            self.skipTest("they were made once")
         self.assertEqual(files(DIST), files(again))
 
     def test_the_version_of_cargo_is_the_one_everywhere(self):
