@@ -323,7 +323,9 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
             "Key '{key}' does not exist: name a key of the file that the server was given with \
              --kms-key-file."
         ),
-        None => "The server has no KMS key: start it with --kms-key-file FILE.".to_owned(),
+        None => "The server has no KMS key: start it with --kms-key-file FILE, or in memory with --aws-defaults for one \
+                 that ends with it."
+            .to_owned(),
     };
     custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
 }

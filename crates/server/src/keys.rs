@@ -28,6 +28,8 @@ use liteio_wire::private_file;
 
 /// Longest name of a KMS key.
 const NAME_BYTES_MAX: usize = 256;
+/// The name of the key of data in memory, AWS's for its own key.
+const DEFAULT_KEY: &str = "aws/s3";
 
 /// The contents of a KMS key file.
 #[derive(Deserialize, Serialize, Default)]
@@ -58,6 +60,7 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         Some(MasterKeySource::File(path)) => private_file::parsed(path, master_keys)?,
     };
     let named = match &sources.kms_file {
+        None if sources.master == Some(MasterKeySource::OfProcess) => vec![default_key()?],
         None => Vec::new(),
         Some(path) => {
             private_file::parsed(path, |text| kms_file(text).and_then(|file| named_keys(&file)))?
@@ -87,7 +90,17 @@ pub(crate) fn backup_key(path: &Path) -> Result<[u8; 32], String> {
 /// The master key of data in memory, which ends with the process.
 fn key_of_process() -> Result<EncryptionKey, String> {
     static KEY: Mutex<Option<EncryptionKey>> = Mutex::new(None);
-    let mut key = KEY.lock();
+    generated_once(&KEY)
+}
+
+/// The key for SSE-KMS of data in memory, under the name of the one that AWS makes for each account.
+fn default_key() -> Result<NamedKey, String> {
+    static KEY: Mutex<Option<EncryptionKey>> = Mutex::new(None);
+    Ok(NamedKey { name: DEFAULT_KEY.to_owned(), versions: vec![generated_once(&KEY)?] })
+}
+
+fn generated_once(key: &Mutex<Option<EncryptionKey>>) -> Result<EncryptionKey, String> {
+    let mut key = key.lock();
     if let Some(key) = &*key {
         return Ok(key.clone());
     }

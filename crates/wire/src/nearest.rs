@@ -12,11 +12,20 @@
 /// ```
 #[must_use]
 pub fn nearest<'n>(word: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_within(word.chars().count().max(3) / 3, word, known)
+}
+
+/// The same for at most this many characters.
+#[must_use]
+pub fn nearest_within<'n>(
+    differences_max: usize,
+    word: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
     let word: Vec<char> = word.chars().take(CHARACTERS_MAX + 1).collect();
     if word.len() > CHARACTERS_MAX {
         return None;
     }
-    let differences_max = word.len().max(3) / 3;
     let compared = known.into_iter().map(|name| (differences(&word, name), name));
     let near = compared.filter(|(differences, _)| *differences <= differences_max);
     near.min_by_key(|(differences, _)| *differences).map(|(_, name)| name)

@@ -1,5 +1,6 @@
 //! Server-side encryption, as clients see it.
 
+use liteio::{KeySources, MasterKeySource};
 use md5::{Digest as _, Md5};
 
 use crate::harness::{self, RawRequest, TestServer};
@@ -490,6 +491,31 @@ async fn a_renamed_object_is_decrypted_under_its_new_key() {
             }
         }
     }
+}
+
+/// Suites that come from LocalStack or S3Mock name no key, or AWS's own.
+#[tokio::test]
+async fn data_in_memory_with_the_defaults_of_aws_has_the_key_of_aws() {
+    let keys = KeySources { master: Some(MasterKeySource::OfProcess), kms_file: None };
+    let server =
+        harness::start_with("memory", "us-east-1", |builder, _| builder.keys(keys).aws_defaults())
+            .await;
+    server.bucket("mine").await;
+    let arn = "arn:aws:kms:us-east-1:000000000000:alias/aws/s3";
+    for key in [None, Some("aws/s3"), Some("alias/aws/s3"), Some(arn)] {
+        let put = server.request("PUT", "/mine/key").body("secret");
+        let put = put.header("x-amz-server-side-encryption", "aws:kms");
+        let put = match key {
+            Some(key) => put.header(KMS_KEY, key),
+            None => put,
+        };
+        let stored = put.send().await.expect_status(200);
+        assert_eq!(stored.header(KMS_KEY), Some("aws/s3"), "{key:?}");
+        assert_eq!(server.get("/mine/key").await.body, b"secret");
+    }
+    let other = server.request("PUT", "/mine/key").body("x").header(KMS_KEY, "alias/mine");
+    let other = other.header("x-amz-server-side-encryption", "aws:kms");
+    other.send().await.expect_error(400, "KMS.NotFoundException");
 }
 
 #[tokio::test]

@@ -310,6 +310,14 @@ async fn requests_are_kept_without_their_secrets() {
     for secret in ["authorization", "Signature=AWS", "AWS4-HMAC-SHA256 Credential"] {
         assert!(!all.to_string().contains(secret), "{secret}: {all}");
     }
+    for path in ["/requests?operation=DeleteObjct", "/requests/wait?operation=deleteobject"] {
+        let refused = ask(&server, "GET", path, &Value::Null).await.expect_status(400).text();
+        assert!(refused.contains("DeleteObject") && refused.contains("did you mean"), "{refused}");
+    }
+    for operation in ["Delete*", "CreateTable", "AdminInfo"] {
+        let path = format!("/requests?operation={operation}");
+        assert_eq!(told(&server, "GET", &path, Value::Null).await["requests"], json!([]));
+    }
     let filtered = told(&server, "GET", "/requests?key=o*&method=GET", Value::Null).await;
     assert_eq!(filtered["requests"].as_array().map(Vec::len), Some(1));
     let next = all["next"].to_string();

@@ -118,10 +118,12 @@ impl KeyRing {
     /// The name of a key as the ring has it, from the name or the identifier that a client gives.
     #[must_use]
     pub fn find_name(&self, asked: &str) -> Option<&str> {
-        // The last segment of an ARN or alias is tried as a name, too.
-        let last = asked.rsplit('/').next().unwrap_or(asked);
-        let named = |name: &str| self.named.iter().find(|it| it.name == name);
-        named(asked).or_else(|| named(last)).map(|it| it.name.as_str())
+        // What is behind `alias/`, and the last segment of an ARN, are tried as names, too: the alias of AWS's own key has a slash.
+        let alias = asked.rsplit_once("alias/").map(|(_, name)| name);
+        let last = asked.rsplit('/').next();
+        let mut names = [Some(asked), alias, last].into_iter().flatten();
+        let found = names.find_map(|name| self.named.iter().find(|it| it.name == name));
+        found.map(|it| it.name.as_str())
     }
 
     /// `true` if `name` is the key that `asked` names; without a name, the default key.
