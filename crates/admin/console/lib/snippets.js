@@ -55,7 +55,8 @@ print(catalog.list_namespaces())
 attach '${bucket}' as lake (type iceberg, endpoint '${endpoint}/_iceberg');
 show all tables;
 `],
-  ['spark', 'Spark', `spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog
+  ['spark', 'Spark', `spark.sql.extensions=org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions
+spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog
 ${Object.entries({
     type: 'rest', uri: `${endpoint}/_iceberg`, warehouse: bucket, credential: `${id}:${secret}`,
     'oauth2-server-uri': `${endpoint}/_iceberg/v1/oauth/tokens`, 'token-exchange-enabled': 'false',
