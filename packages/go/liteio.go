@@ -8,6 +8,7 @@ package liteio
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,8 @@ type Server struct {
 }
 
 // Start starts a server on a free port of this machine, in memory unless DataDir is given, and stops it with the
-// test. In TestMain, which has no test, use Run.
+// test. If the test has failed, it prints the log, which has warnings only: Environment("LITEIO_LOG", "info") adds a line
+// for each request. In TestMain, which has no test, use Run.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	server, err := Run(options...)
@@ -48,6 +50,9 @@ func Run(options ...Option) (*Server, error) {
 	settings := settings{region: region, environment: map[string]string{}}
 	for _, option := range options {
 		option(&settings)
+	}
+	if err := settings.refuse(); err != nil {
+		return nil, err
 	}
 	settings.complete()
 	binary, err := FindBinary(settings.binary)
@@ -83,7 +88,8 @@ func (s *Server) Log() string {
 	return s.process.log.String()
 }
 
-// Space creates a space of the server, isolated from the others, and deletes it with the test.
+// Space creates a space of the server, isolated from the others, and deletes it with the test, unless the test has
+// deleted it or stopped the server.
 func (s *Server) Space(t testing.TB) *Space {
 	t.Helper()
 	space, err := s.NewSpace("")
@@ -91,11 +97,16 @@ func (s *Server) Space(t testing.TB) *Space {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := space.Delete(); err != nil {
+		if err := space.Delete(); err != nil && !isNotFound(err) && !s.process.isStopped() {
 			t.Errorf("liteio: deleting the space %s: %v", space.Name, err)
 		}
 	})
 	return space
+}
+
+func isNotFound(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
 // NewSpace creates a space of the server; Delete deletes it. A name is generated if none is given.

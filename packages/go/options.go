@@ -36,12 +36,13 @@ func Credentials(accessKey, secretKey string) Option {
 // Region sets the region that requests are signed for. The default is us-east-1.
 func Region(name string) Option { return func(s *settings) { s.region = name } }
 
-// Arguments adds flags of `liteio server`.
+// Arguments adds flags of `liteio server`, except those of credentials, region, address and TLS.
 func Arguments(arguments ...string) Option {
 	return func(s *settings) { s.arguments = append(s.arguments, arguments...) }
 }
 
-// Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process.
+// Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. Those of
+// credentials, region, address and TLS are refused.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
 }

@@ -5,15 +5,16 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	startMax      = 30 * time.Second
 	stopMax       = 10 * time.Second
 	readyPoll     = 5 * time.Millisecond
 	logLinesMax   = 1000
@@ -38,19 +39,24 @@ kill "$watch" 2>/dev/null
 exit "$code"
 `
 
+// The longest time until a server is ready. A test shortens it.
+var startMax = 30 * time.Second
+
 var endpointLine = regexp.MustCompile(`^\s*Endpoint\s+(\S+)`)
 
 type process struct {
+	binary   string
 	command  *exec.Cmd
 	pipe     io.WriteCloser
 	ended    chan struct{}
 	endpoint string
 	log      *lines
 	stopOnce sync.Once
+	stopping atomic.Bool
 }
 
 func startProcess(binary string, arguments, variables []string) (*process, error) {
-	started := &process{ended: make(chan struct{}), log: &lines{}}
+	started := &process{binary: binary, ended: make(chan struct{}), log: &lines{}}
 	started.command = exec.Command(shellOfServer, append([]string{"-c", watch, "liteio", binary}, arguments...)...)
 	started.command.Env = variables
 	separate(started.command)
@@ -86,33 +92,51 @@ func (p *process) waitUntilReady(found <-chan string) error {
 	case <-p.ended:
 		return p.failure()
 	case <-late.C:
-		return fmt.Errorf("the server was not ready within %v: %s", startMax, p.log)
+		return p.lateness("no address was printed")
 	}
 	control := newControl(p.endpoint)
+	target := p.endpoint + readyPath
 	for {
-		if status, _, err := control.exchange("GET", p.endpoint+readyPath, nil, startMax); err == nil && status == 200 {
+		status, _, err := control.exchange("GET", target, nil, startMax)
+		if err == nil && status == http.StatusOK {
 			return nil
 		}
 		select {
 		case <-p.ended:
 			return p.failure()
 		case <-late.C:
-			return fmt.Errorf("the server was not ready within %v: %s", startMax, p.log)
+			if err == nil {
+				err = fmt.Errorf("GET %s answers %d", target, status)
+			}
+			return p.lateness(err.Error())
 		case <-time.After(readyPoll):
 		}
 	}
 }
 
 func (p *process) failure() error {
-	said := p.log.String()
-	if said == "" {
-		said = "no output"
+	return fmt.Errorf("the server %s has ended, %v: %s", p.binary, p.command.ProcessState, p.said())
+}
+
+// lateness has what was last seen of a server that is not ready.
+func (p *process) lateness(seen string) error {
+	return fmt.Errorf("the server %s was not ready within %v: %s: %s", p.binary, startMax, seen, p.said())
+}
+
+func (p *process) said() string {
+	if said := p.log.String(); said != "" {
+		return said
 	}
-	return fmt.Errorf("the server has ended, %v: %s", p.command.ProcessState, said)
+	return "no output"
+}
+
+func (p *process) isStopped() bool {
+	return p.stopping.Load()
 }
 
 func (p *process) stop() {
 	p.stopOnce.Do(func() {
+		p.stopping.Store(true)
 		_ = p.pipe.Close()
 		select {
 		case <-p.ended:

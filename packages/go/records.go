@@ -1,8 +1,12 @@
 package liteio
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -70,18 +74,47 @@ func (s *Space) ClearRequests() error {
 	return s.call("DELETE", "/requests", nil, nil)
 }
 
-// WaitForRequest waits until count requests match, including earlier ones. A timeout returns ErrTimeout.
+// WaitForRequest waits until count requests match, including earlier ones. A timeout returns ErrTimeout, with the filter and
+// the operations that were recorded.
 func (s *Space) WaitForRequest(filter RequestFilter, count int, timeout time.Duration) ([]Request, error) {
 	query := filter.query()
 	query.Set("count", strconv.Itoa(count))
 	var answer struct{ Requests []Request }
 	err := s.wait("/requests/wait", query, timeout, &answer)
+	if errors.Is(err, ErrTimeout) {
+		err = fmt.Errorf("%w The recorded operations are: %s", err, s.operations())
+	}
 	return answer.Requests, err
+}
+
+// operations has the names of the recorded operations, so that a filter with another one is seen.
+func (s *Space) operations() string {
+	requests, err := s.Requests(RequestFilter{})
+	if err != nil {
+		return err.Error()
+	}
+	names := []string{}
+	for _, request := range requests {
+		if !slices.Contains(names, request.Operation) {
+			names = append(names, request.Operation)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // WaitForEvent waits until an event matches, without a notification configuration. A timeout returns ErrTimeout.
 func (s *Space) WaitForEvent(filter EventFilter, timeout time.Duration) ([]Event, error) {
+	return s.WaitForEvents(filter, 1, timeout)
+}
+
+// WaitForEvents waits until count events match, including earlier ones. A timeout returns ErrTimeout.
+func (s *Space) WaitForEvents(filter EventFilter, count int, timeout time.Duration) ([]Event, error) {
 	query := queryOf(map[string]string{"bucket": filter.Bucket, "key": filter.Key, "name": filter.Name}, filter.Since)
+	query.Set("count", strconv.Itoa(count))
 	var answer struct{ Events []Event }
 	err := s.wait("/events/wait", query, timeout, &answer)
 	return answer.Events, err

@@ -166,7 +166,19 @@ func (s *Space) wait(path string, query url.Values, timeout time.Duration, answe
 	err := s.control.callWithin(timeout+answerMax, "GET", path, query, nil, answer)
 	var refused *Error
 	if errors.As(err, &refused) && refused.Status == http.StatusRequestTimeout {
-		return fmt.Errorf("%w: %s", ErrTimeout, query.Encode())
+		return fmt.Errorf("%w (%s): %s", ErrTimeout, described(query), refused.Message)
 	}
 	return err
+}
+
+// described has the filter of a wait as the caller wrote it, not as a URL has it.
+func described(query url.Values) string {
+	names := []string{}
+	for name := range query {
+		if name != "space" && name != "timeout_ms" {
+			names = append(names, name+"="+query.Get(name))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
 }

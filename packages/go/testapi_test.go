@@ -52,6 +52,16 @@ func TestASpaceEndsWithItsTest(t *testing.T) {
 	}
 }
 
+func TestASpaceMayEndBeforeItsTest(t *testing.T) {
+	server, _ := start(t)
+	t.Run("deleted", func(t *testing.T) { need(t, server.Space(t).Delete()) })
+	t.Run("server stopped", func(t *testing.T) {
+		stopped := liteio.Start(t)
+		stopped.Space(t)
+		stopped.Stop()
+	})
+}
+
 func TestReset(t *testing.T) {
 	server, space := start(t)
 	put(t, server.Main(), "/bucket", "")
@@ -214,6 +224,29 @@ func TestRequestsAndEventsAreWaitedFor(t *testing.T) {
 	}
 	_, err = space.WaitForRequest(liteio.RequestFilter{Key: "never"}, 1, 50*time.Millisecond)
 	if !errors.Is(err, liteio.ErrTimeout) || !strings.Contains(err.Error(), "key=never") {
+		t.Errorf("the error is %v", err)
+	}
+	put(t, space, "/bucket/later", "12345")
+	events, err = space.WaitForEvents(liteio.EventFilter{Key: "late*"}, 2, 10*time.Second)
+	if err != nil || len(events) != 2 {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+func TestATimeoutHasTheFilterAndWhatWasSeen(t *testing.T) {
+	_, space := start(t)
+	_, err := space.WaitForRequest(liteio.RequestFilter{}, 2, 10*time.Second)
+	need(t, err)
+	// With an error of spelling, as in a test that never passes.
+	filter := liteio.RequestFilter{Operation: "PutObjct", Key: "a/*"}
+	_, err = space.WaitForRequest(filter, 1, 50*time.Millisecond)
+	for _, part := range []string{"count=1 key=a/* operation=PutObjct", "0 of 1 came", "CreateBucket, PutObject"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error is %v, without %s", err, part)
+		}
+	}
+	_, err = space.WaitForEvent(liteio.EventFilter{Name: "s3:ObjectRemoved:*"}, 50*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "name=s3:ObjectRemoved:*") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -2,7 +2,8 @@
 //
 //	go run liteio/cmd/liteio server --memory
 //
-// It downloads nothing. The binary is that of LITEIO_BINARY, or `liteio` on PATH.
+// It downloads nothing. The binary is that of LITEIO_BINARY, or `liteio` on PATH. `go run` ends with 1 whenever the command
+// fails; installed by `go install`, the command ends with the exit code of the server.
 package main
 
 import (

@@ -51,6 +51,14 @@ func TestItRunsTheBinaryWithItsArgumentsAndExitCode(t *testing.T) {
 	}
 }
 
+func TestGoRunItselfEndsWithOne(t *testing.T) {
+	command := exec.Command("go", "run", ".", "--no-such-option")
+	output, err := command.CombinedOutput()
+	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(output), "exit status 2") {
+		t.Errorf("%d: %s", command.ProcessState.ExitCode(), output)
+	}
+}
+
 func TestGoRunStartsAServerThatEndsWithASignal(t *testing.T) {
 	// Not of `go run` itself, which gives the signals of a terminal to both.
 	command := exec.Command(helper(t), "server", "--memory", "--address", "127.0.0.1:0")
