@@ -11,7 +11,7 @@ import (
 
 func newClient() *http.Client { return &http.Client{Timeout: time.Minute} }
 
-// The example of docs/go.md.
+// Like the example of docs/go.md, which is compiled with the AWS SDK in tests/packages/go.
 func TestPhotos(t *testing.T) {
 	server := liteio.Start(t, liteio.Buckets("photos:public", "letters:versioned"))
 	photo := server.Endpoint + "/photos/hello.txt"
@@ -25,7 +25,6 @@ func TestPhotos(t *testing.T) {
 	}
 }
 
-// The other example of docs/go.md.
 func TestUploadsThatFail(t *testing.T) {
 	needsTestAPI(t)
 	server := liteio.Start(t)

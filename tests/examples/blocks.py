@@ -81,18 +81,27 @@ def read_marker(words):
 def check_marker(block, root=ROOT):
     """Raises ValueError if the test that a marker names is not there, or does not have the block.
 
-    The lines of a block that is compiled stand in the file of the test in their order, between others."""
+    The lines of a block that is compiled stand in the file of the test in their order, between others; those of Go without others
+    between them, since a variable that only a missing line uses is an error. From `package` on they are the file."""
     path, _, name = block.test.partition("::")
     path = root / path
     if not path.exists():
         raise ValueError(f"{block.name}: there is no test {block.test}")
     if name and not (path.is_file() and re.search(rf"\b{re.escape(name)}\b", path.read_text())):
         raise ValueError(f"{block.name}: {path} has no {name}")
-    if block.language in COMPILED:
+    if block.language == "go":
+        check_go(block, path.read_text())
+    elif block.language in COMPILED:
         lines = (line.strip() for line in path.read_text().splitlines())
         for line in filter(None, map(str.strip, block.text.splitlines())):
             if line not in lines:
                 raise ValueError(f"{block.name}: {block.test} does not have the line: {line}")
+
+
+def check_go(block, text):
+    whole = block.text.startswith("package ")
+    if text != block.text if whole else f"\n{block.text}" not in text:
+        raise ValueError(f"{block.name}: {block.test} does not have the block as it is")
 
 
 def chain(blocks, block):

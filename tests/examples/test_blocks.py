@@ -37,6 +37,17 @@ def test_a_marker_that_names_no_test_is_refused(tmp_path):
             check_marker(marked(test), tmp_path)
 
 
+def test_a_block_of_go_stands_in_its_test_as_it_is(tmp_path):
+    (tmp_path / "photos_test.go").write_text("package photos\n\nfunc one() {\n\ttwo := 2\n\tthree(two)\n}\n")
+    marked = lambda text: parse("page.md", page(
+        "<!-- example: photos_test.go -->", f"{FENCE}go", text, FENCE))[0]
+    check_marker(marked("package photos\n\nfunc one() {\n\ttwo := 2\n\tthree(two)\n}"), tmp_path)
+    check_marker(marked("func one() {\n\ttwo := 2\n\tthree(two)\n}"), tmp_path)
+    for text in ("package photos\n\nfunc one() {", "func one() {\n\ttwo := 2\n}"):
+        with pytest.raises(ValueError, match="does not have the block"):
+            check_marker(marked(text), tmp_path)
+
+
 def test_the_lines_of_a_block_of_rust_stand_in_its_test(tmp_path):
     (tmp_path / "it.rs").write_text("fn it() {\n    one();\n    other();\n    two();\n}\n")
     marked = lambda text: parse("page.md", page(

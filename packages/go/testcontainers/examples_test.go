@@ -2,6 +2,7 @@ package testcontainers_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/testcontainers/testcontainers-go"
@@ -9,10 +10,13 @@ import (
 	liteio "liteio/testcontainers"
 )
 
-// The example of docs/testcontainers.md.
 func TestPhotos(t *testing.T) {
+	image := os.Getenv("LITEIO_IMAGE") // such as liteio:0.1.0, which is liteio.DefaultImage
+	if image == "" {
+		t.Skip("LITEIO_IMAGE names no image")
+	}
 	ctx := context.Background()
-	container, err := liteio.Run(ctx, image(t), liteio.WithBuckets("photos"))
+	container, err := liteio.Run(ctx, image, liteio.WithBuckets("photos"))
 	testcontainers.CleanupContainer(t, container)
 	if err != nil {
 		t.Fatal(err)

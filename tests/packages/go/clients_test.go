@@ -1,9 +1,11 @@
-// The samples of docs/go.md: the clients that Go programs use, with a server of the module liteio.
+// The clients that Go programs use, with a server of the module liteio. The folders beside have the files of docs/go.md.
 package clients
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -39,6 +41,29 @@ func TestAWS(t *testing.T) {
 	var missing *types.NoSuchKey
 	if !errors.As(err, &missing) {
 		t.Fatal(err)
+	}
+}
+
+// docs/go.md and docs/troubleshooting.md have the message, and what helps.
+func TestABodyThatIsReadOnceNeedsABuffer(t *testing.T) {
+	server := liteio.Start(t, liteio.Buckets("photos"))
+	server.Setenv(t)
+	ctx := context.Background()
+	settings, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(settings)
+	put := func(body io.Reader) error {
+		_, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String("photos"), Key: aws.String("a"), Body: body})
+		return err
+	}
+	const message = "unseekable stream is not supported without TLS and trailing checksum"
+	if err := put(io.NopCloser(strings.NewReader("hello"))); err == nil || !strings.Contains(err.Error(), message) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := put(bytes.NewReader([]byte("hello"))); err != nil {
+		t.Error(err)
 	}
 }
 
