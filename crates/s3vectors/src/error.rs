@@ -117,9 +117,10 @@ impl From<StoreError> for Exception {
             StoreError::NoSuchVectorBucket { .. } => {
                 Exception::not_found("The specified vector bucket could not be found")
             }
-            StoreError::NoSuchIndex { .. } => {
-                Exception::not_found("The specified index could not be found")
-            }
+            StoreError::NoSuchIndex { bucket, index } => Exception::not_found(format!(
+                "The specified index could not be found: there is no index '{index}' in the vector \
+                 bucket '{bucket}'"
+            )),
             StoreError::NoSuchVectorPolicy { .. } => {
                 Exception::not_found("The specified vector bucket policy could not be found")
             }

@@ -11,6 +11,13 @@ use serde_json::{Map, Value};
 use super::document;
 use super::error::{ApiResult, Exception};
 
+/// The operators that combine filters.
+const OF_FILTERS: [&str; 2] = ["$and", "$or"];
+
+/// The operators of a metadata key.
+const OF_KEYS: [&str; 10] =
+    ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$startsWith", "$exists"];
+
 /// Parses the field `filter` of a query.
 pub(super) fn parse(value: &Value) -> ApiResult<Filter> {
     Parser { conditions: 0 }.filter(value, "/filter", 0)
@@ -37,7 +44,7 @@ impl Parser {
             match key.as_str() {
                 "$and" => self.filters(value, &path, depth).map(Filter::All),
                 "$or" => self.filters(value, &path, depth).map(Filter::Any),
-                key if key.starts_with('$') => Err(unknown(&path, key)),
+                key if key.starts_with('$') => Err(unknown(&path, key, &OF_FILTERS)),
                 key => self.key(key, value, &path),
             }
         };
@@ -107,7 +114,7 @@ impl Parser {
                 Value::Bool(wanted) => Condition::Exists(*wanted),
                 _ => return Err(Exception::filter(path, "$exists needs true or false")),
             },
-            _ => return Err(unknown(path, operator)),
+            _ => return Err(unknown(path, operator, &OF_KEYS)),
         };
         self.conditions += match &condition {
             Condition::In(wanted) | Condition::NotIn(wanted) => wanted.len(),
@@ -133,8 +140,17 @@ fn all(filters: impl Iterator<Item = ApiResult<Filter>>) -> ApiResult<Filter> {
     }
 }
 
-fn unknown(path: &str, operator: &str) -> Exception {
-    Exception::filter(path, format!("the operator {operator:?} is unknown"))
+/// The error for an operator that is none of `known`, with the one that differs in its sign or in case only.
+fn unknown(path: &str, operator: &str, known: &[&str]) -> Exception {
+    let hint = match known.iter().find(|name| is_alike(name, operator)) {
+        Some(meant) => format!("did you mean {meant:?}?"),
+        None => format!("use one of {}", known.join(", ")),
+    };
+    Exception::filter(path, format!("the operator {operator:?} is unknown here: {hint}"))
+}
+
+fn is_alike(name: &str, operator: &str) -> bool {
+    name.trim_start_matches('$').eq_ignore_ascii_case(operator.trim_start_matches('$'))
 }
 
 fn list<'a>(value: &'a Value, path: &str) -> ApiResult<&'a [Value]> {

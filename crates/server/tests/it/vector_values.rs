@@ -427,7 +427,8 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"media","indexName":"nobody"}"#,
         404,
         "NotFoundException",
-        "The specified index could not be found",
+        "The specified index could not be found: there is no index 'nobody' in the vector bucket \
+         'media'",
     ),
     (
         "GetIndex",

@@ -132,7 +132,7 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
         ("7", ("/vectors/1", "not an object")),
         (&with("[]"), ("/vectors/1/metadata", "not an object")),
         (&with(r#"{"n":{"a":1}}"#), ("/vectors/1/metadata/n", "is not a string")),
-        (&with(r#"{"n":null}"#), ("/vectors/1/metadata/n", "is not a string")),
+        (&with(r#"{"n":null}"#), ("/vectors/1/metadata/n", "a list of these, but null")),
         (&many_keys, ("/vectors/1/metadata", "Metadata object must have at most 50 keys")),
         (&large, ("/vectors/1/metadata", "Metadata must have at most 40960 bytes")),
         (&filterable, ("/vectors/1/metadata", "Filterable metadata must have at most 2048 bytes")),
@@ -193,7 +193,11 @@ async fn bad_requests_to_put_are_refused_and_nothing_is_stored() {
         (
             &of(r#""vectorBucketName":"media","indexName":"nobody""#),
             missing,
-            ("", "The specified index could not be found"),
+            (
+                "",
+                "The specified index could not be found: there is no index 'nobody' in the vector \
+                 bucket 'media'",
+            ),
         ),
         (
             &of(r#""vectorBucketName":"nowhere","indexName":"films""#),
@@ -218,11 +222,16 @@ async fn bad_queries_are_refused_by_field() {
     let of = |vector: &str| query_body(&format!(r#""topK":3,"queryVector":{vector}"#));
     let top =
         |top: &str| query_body(&format!(r#""topK":{top},"queryVector":{{"float32":[1,2,3]}}"#));
-    let rows: [(&str, Wrong<'_>); 25] = [
+    let rows: [(&str, Wrong<'_>); 27] = [
         (&with(r#"{"text":"x"}"#), ("/filter", "\"text\" is non-filterable")),
         (&with(r#"{"$and":[{"n":1},{"text":{"$ne":"x"}}]}"#), ("/filter", "non-filterable")),
-        (&with(r#"{"n":{"$like":1}}"#), ("/filter/n/$like", "unknown")),
-        (&with(r#"{"$xor":[{"n":1}]}"#), ("/filter/$xor", "unknown")),
+        (&with(r#"{"n":{"$like":1}}"#), ("/filter/n/$like", "unknown here: use one of $eq, $ne, ")),
+        (&with(r#"{"$xor":[{"n":1}]}"#), ("/filter/$xor", "unknown here: use one of $and, $or")),
+        (&with(r#"{"n":{"gt":1}}"#), ("/filter/n/gt", "did you mean \"$gt\"?")),
+        (
+            &with(r#"{"n":{"$startswith":"x"}}"#),
+            ("/filter/n/$startswith", "did you mean \"$startsWith\"?"),
+        ),
         (&with(r#"{"n":{"$gt":"x"}}"#), ("/filter/n/$gt", "needs a number")),
         (&with(r#"{"n":{"$startsWith":1}}"#), ("/filter/n/$startsWith", "needs a string")),
         (&with(r#"{"n":{"$in":[]}}"#), ("/filter/n/$in", "list with elements")),

@@ -133,10 +133,11 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
             continue;
         }
         filterable += bytes;
-        if matches!(value, MetadataValue::Document(_)) {
+        if let MetadataValue::Document(text) = value {
+            let but = if text == "null" { ", but null" } else { "" };
             let message = format!(
                 "the value of the filterable metadata key {key:?} is not a string, a number, a \
-                 boolean or a list of these"
+                 boolean or a list of these{but}"
             );
             return Wrong::member(key, message);
         }
