@@ -3,12 +3,13 @@
 Start a server, then run this:
 
     liteio server --memory
-    pip install boto3 model2vec
+    pip install "boto3>=1.44" model2vec
     python examples/sentences.py "Which animal flies at night?"
 
 model2vec and its dependencies take 29 MB (numpy is 17 of them; no torch). The first run downloads the model
-minishlab/potion-base-8M from Hugging Face, some 30 MB. With --words neither is needed: sentences are then
-found by words shared with the question, not by meaning.
+minishlab/potion-base-8M from Hugging Face, some 30 MB; --model DIR reads one that was saved before, by
+`StaticModel.from_pretrained("minishlab/potion-base-8M").save_pretrained("potion")`. With --words neither is
+needed: sentences are then found by words shared with the question, not by meaning.
 
 Each query has the embedding of the question and its text. The server ranks the sentences by both and fuses the
 two rankings. The columns are the fused score, the distance, and the BM25 score of the text if it shares a word.
@@ -43,18 +44,26 @@ QUESTIONS = [
     ("Why does bread dough get bigger?", "kitchen"),
     ("How does stored data survive a power cut?", "computing"),
 ]
+MODEL = "minishlab/potion-base-8M"
 DIMENSION = 256
 
 
-def load_model():
+def load_model(place):
     """Embedding function for a list of texts: one vector of 256 numbers for each."""
     try:
         from model2vec import StaticModel
-
-        model = StaticModel.from_pretrained("minishlab/potion-base-8M")
-    except (ImportError, OSError) as error:
-        raise SystemExit(f"The model cannot be loaded: {error}\n"
+    except ImportError as error:
+        raise SystemExit(f"model2vec is not installed: {error}\n"
                          "Install it with `pip install model2vec`, or use --words, which needs no model.")
+    if place is not None and not os.path.isdir(place):
+        raise SystemExit(f"The model is a directory, which {place} is not.")
+    try:
+        model = StaticModel.from_pretrained(place or MODEL)
+    except OSError as error:
+        if place is not None:
+            raise SystemExit(f"The model in {place} cannot be read: {error}")
+        raise SystemExit(f"The model {MODEL} cannot be downloaded from Hugging Face: {error}\n"
+                         "Name a directory that has it with --model, or use --words, which needs no model.")
     return lambda texts: model.encode(texts).tolist()
 
 
@@ -74,8 +83,9 @@ def main():
     parser = argparse.ArgumentParser(description="Finds sentences by their meaning and their words.")
     parser.add_argument("question", nargs="*")
     parser.add_argument("--words", action="store_true", help="match shared words, without a model")
+    parser.add_argument("--model", metavar="DIR", help="directory of a saved model, in place of the download")
     arguments = parser.parse_args()
-    embed = count_words if arguments.words else load_model()
+    embed = count_words if arguments.words else load_model(arguments.model)
     client = boto3.client(
         "s3vectors", region_name="us-east-1",
         endpoint_url=os.environ.get("LITEIO_ENDPOINT", "http://127.0.0.1:9000"),

@@ -1,4 +1,4 @@
-"""`examples/sentences.py`, with the embeddings that need no model."""
+"""`examples/sentences.py`, with the embeddings that need no model, and with a stand-in for the package of models."""
 
 import pathlib
 import subprocess
@@ -53,3 +53,54 @@ def test_all_that_it_stores_is_deleted_again(find, sandbox):
     find("--words")
     sandbox.run_command(["bash", "-c", f"""[ "$(aws s3vectors list-vector-buckets --output text \\
         --query 'length(vectorBuckets)' --endpoint-url http://127.0.0.1:{sandbox.ports['9000']})" = 0 ]"""])
+
+
+STAND_IN = """
+import os
+import types
+import zlib
+
+
+class StaticModel:
+    @classmethod
+    def from_pretrained(cls, name):
+        if not os.path.isdir(name):
+            raise FileNotFoundError(f"no connection for {name}")
+        return cls()
+
+    def encode(self, texts):
+        vectors = [[zlib.crc32(text.encode()) + 1.0] + [0.0] * 255 for text in texts]
+        return types.SimpleNamespace(tolist=lambda: vectors)
+"""
+
+
+@pytest.fixture
+def run_with(sandbox):
+    """Runs the example with a module `model2vec` of this text."""
+    sandbox.start_server()
+
+    def run(module, *arguments):
+        (sandbox.directory / "model2vec.py").write_text(module)
+        environment = dict(sandbox.environment, PYTHONPATH=str(sandbox.directory),
+                           LITEIO_ENDPOINT=f"http://127.0.0.1:{sandbox.ports['9000']}")
+        return subprocess.run([sys.executable, EXAMPLE, *arguments], cwd=sandbox.directory, env=environment,
+                              text=True, capture_output=True)
+    return run
+
+
+@pytest.mark.parametrize("module, arguments, told", [
+    ("raise ImportError('no such module')", [], "pip install model2vec"),
+    (STAND_IN, [], "minishlab/potion-base-8M cannot be downloaded"),
+    (STAND_IN, ["--model", "nowhere"], "directory, which nowhere is not"),
+], ids=["not installed", "no download", "no directory"])
+def test_a_model_that_cannot_be_loaded_is_told_by_its_cause(run_with, module, arguments, told):
+    done = run_with(module, *arguments)
+    assert done.returncode == 1 and told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert ("pip install" in done.stderr) == ("pip install" in told)
+
+
+def test_a_saved_model_is_read_from_its_directory(run_with):
+    done = run_with(STAND_IN, "--model", ".", "Why does bread rise?")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Why does bread rise?")
