@@ -1,4 +1,4 @@
-"""Every example of docs/python.md runs, and that of docs/testing.md."""
+"""Every example of docs/python.md runs, and those of docs/testing.md and docs/vectors.md for tests."""
 
 import pathlib
 import re
@@ -15,7 +15,10 @@ def blocks_of(page):
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-BLOCKS = blocks_of(PAGE) + [block for block in blocks_of(ROOT / "docs" / "testing.md") if "s3_client" in block]
+BLOCKS = blocks_of(PAGE) + [
+    block for page in ("testing.md", "vectors.md") for block in blocks_of(ROOT / "docs" / page)
+    if "(s3_client" in block or "(s3_space" in block
+]
 OF_TEST_API = ("s3_space", "s3_client", "s3_bucket", "server.fault(", ".reset()")
 
 
