@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use liteio_store::limits::{OBJECT_BYTES_MAX, OBJECT_KEY_BYTES_MAX};
-use liteio_store::{DeleteMarker, StoreError};
+use liteio_store::{DeleteMarker, RESERVE_BYTES, StoreError};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
@@ -192,7 +192,11 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::NoSpace => custom(
             "StorageFull",
             StatusCode::INSUFFICIENT_STORAGE,
-            "The storage device is full. Nothing was stored; reading and deleting still work.",
+            &format!(
+                "The storage device is full: {} MiB are kept free for deletions. Nothing was stored; reading and \
+                 deleting still work.",
+                RESERVE_BYTES >> 20
+            ),
         ),
         StoreError::Poisoned { .. } => s3_error!(
             ServiceUnavailable,
@@ -480,7 +484,9 @@ mod tests {
         let error = from_store(StoreError::NoSpace);
         assert_eq!(error.code().as_str(), "StorageFull");
         assert_eq!(error.status_code(), Some(StatusCode::INSUFFICIENT_STORAGE));
-        assert!(error.message().is_some_and(|message| message.contains("reading and deleting")));
+        for part in ["64 MiB are kept free", "reading and deleting"] {
+            assert!(error.message().is_some_and(|message| message.contains(part)), "{error:?}");
+        }
     }
 
     #[test]

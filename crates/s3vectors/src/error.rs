@@ -1,7 +1,7 @@
 //! The exceptions of S3 Vectors, and the only mapping from store errors to them.
 
 use http::StatusCode;
-use liteio_store::{StoreError, Wording};
+use liteio_store::{RESERVE_BYTES, StoreError, Wording};
 
 use super::BODY_BYTES_MAX;
 use liteio_wire::reply::{ApiError, Dialect};
@@ -139,7 +139,11 @@ impl From<StoreError> for Exception {
             StoreError::NoSpace => exception(
                 "ServiceQuotaExceededException",
                 StatusCode::PAYMENT_REQUIRED,
-                "The storage device is full. Nothing was stored; reading and deleting still work.",
+                format!(
+                    "The storage device is full: {} MiB are kept free for deletions. Nothing was stored; reading and \
+                     deleting still work.",
+                    RESERVE_BYTES >> 20
+                ),
             ),
             StoreError::Poisoned { .. } => Exception::unavailable(
                 "Writing has stopped, because the storage device failed to store data durably. \

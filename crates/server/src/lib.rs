@@ -90,6 +90,7 @@ mod serve_tests;
 mod server;
 mod spaces;
 mod verify;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -18,6 +18,9 @@ use liteio_disk::{Clock, SystemClock};
 /// The data directory when none is given.
 pub const DEFAULT_DIRECTORY: &str = "./data";
 
+/// Free bytes of the device below which a store refuses writes, unless [`StoreConfig::reserve_bytes`] says otherwise.
+pub const RESERVE_BYTES: u64 = 64 << 20;
+
 /// The location of the data.
 #[derive(Clone, Debug)]
 pub enum Backend {
@@ -166,7 +169,7 @@ impl StoreConfig {
             durability: Durability::default(),
             cache_bytes: 32 << 20,
             memory_bytes: 192 << 20,
-            reserve_bytes: 64 << 20,
+            reserve_bytes: RESERVE_BYTES,
             sync_interval: Duration::from_secs(1),
             region: "us-east-1".to_owned(),
             clock: Arc::new(SystemClock),

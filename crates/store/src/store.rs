@@ -71,6 +71,8 @@ pub(crate) struct Inner {
     pub(crate) is_swept: AtomicBool,
     /// `true` if space of deleted blobs is given back later.
     pub(crate) is_settling: AtomicBool,
+    /// Bytes above the reserve that a write was refused for; 0 once there is room for them.
+    pub(crate) refused_bytes: AtomicU64,
     /// Time at which the next set of annotations that waits for its copy is removed, in milliseconds since 1970.
     pub(crate) next_set_ms: AtomicU64,
     /// The failure that ended the sweep for good.
@@ -137,7 +139,8 @@ pub enum StoreHealth {
         /// The failure.
         reason: String,
     },
-    /// The device is full: only deletions work until there is space.
+    /// The device is full: it is down to the reserve, or has refused a write that it still has no room for. Only
+    /// deletions, and perhaps smaller writes, work until there is space.
     Full,
 }
 
@@ -187,6 +190,7 @@ impl Store {
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
             is_settling: AtomicBool::new(false),
+            refused_bytes: AtomicU64::new(0),
             next_set_ms: AtomicU64::new(NEVER_MS),
             sweep_failure: Mutex::new(None),
             unlinked: Mutex::default(),
@@ -325,7 +329,7 @@ impl Store {
             Some(KvError::NoSpace) => StoreHealth::Full,
             Some(KvError::Poisoned { reason }) => StoreHealth::ReadOnly { reason },
             Some(error) => StoreHealth::ReadOnly { reason: error.to_string() },
-            None if self.inner.check_space(0).is_err() => StoreHealth::Full,
+            None if self.inner.is_full() => StoreHealth::Full,
             None => StoreHealth::Ready,
         }
     }
@@ -552,11 +556,37 @@ impl Inner {
         if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
     }
 
-    /// Checks that the disk has room for `bytes` above the reserve.
+    /// Checks that the disk has room for `bytes` above the reserve. A refusal is remembered, for the health.
     pub(crate) fn check_space(&self, bytes: u64) -> Result<(), StoreError> {
-        let Some(disk) = &self.disk else { return Ok(()) };
-        let wanted = self.shared.config.reserve_bytes.saturating_add(bytes);
-        if disk.free_bytes()? < wanted { Err(StoreError::NoSpace) } else { Ok(()) }
+        if self.has_room(bytes)? {
+            return Ok(());
+        }
+        // One that is larger than the reserve may be refused by a device that has room for most others.
+        let remembered = bytes.min(self.shared.config.reserve_bytes);
+        self.refused_bytes.fetch_max(remembered, Ordering::Relaxed);
+        Err(StoreError::NoSpace)
+    }
+
+    /// `true` while the reserve is used, or a write that was refused for space would be refused again.
+    fn is_full(&self) -> bool {
+        let refused = self.refused_bytes.load(Ordering::Relaxed);
+        // Unknown space counts as none.
+        let is_full = !self.has_room(refused).unwrap_or(false);
+        if !is_full && refused > 0 {
+            // A larger one that was refused meanwhile stays.
+            let _ = self.refused_bytes.compare_exchange(
+                refused,
+                0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+        is_full
+    }
+
+    fn has_room(&self, bytes: u64) -> Result<bool, StoreError> {
+        let Some(disk) = &self.disk else { return Ok(true) };
+        Ok(disk.free_bytes()? >= self.shared.config.reserve_bytes.saturating_add(bytes))
     }
 
     fn close(&self) {

@@ -64,6 +64,8 @@ pub(super) struct Replicated {
 /// The store's values.
 pub(super) struct StoreFigures {
     pub(super) is_ready: bool,
+    /// Writes are refused: without the lease of the backup, or the database of several servers.
+    is_suspended: bool,
     pub(super) stats: StoreStats,
     /// Free bytes and all bytes of the device.
     pub(super) space: Option<(u64, u64)>,
@@ -116,7 +118,7 @@ impl Figures {
             let store_figures = StoreFigures::of(store, owner, &counters.traffic)?;
             Ok((store_figures, Process::now(), queues, tier_queues, store.now_ms()))
         });
-        let (store, process, queues, tier_queues, now_ms) = figures.await?;
+        let (mut store, process, queues, tier_queues, now_ms) = figures.await?;
         let replicated = targets.into_iter().map(|(target, figures)| {
             let queue = queues.get(&target.arn).copied().unwrap_or_default();
             let age_ms = queue.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms));
@@ -141,6 +143,8 @@ impl Figures {
         });
         let of_backup = metrics.backup.as_ref().map(|figures| figures());
         let (backup, standby) = of_backup.unwrap_or_default();
+        // A standby refuses writes as long as it is one, and is ready for what it is there for.
+        store.is_ready &= standby.is_some() || !store.is_suspended;
         Ok(Figures {
             requests: metrics.counters.requests.figures(),
             rejected: metrics.counters.requests.rejected_count(),
@@ -162,6 +166,7 @@ impl StoreFigures {
     fn of(store: &Store, owner: Owner, traffic: &Traffic) -> Result<StoreFigures, StoreError> {
         Ok(StoreFigures {
             is_ready: store.health() == StoreHealth::Ready,
+            is_suspended: store.suspended().is_some(),
             cluster: store.cluster_figures(),
             stats: store.stats(),
             space: store.space().ok().flatten(),

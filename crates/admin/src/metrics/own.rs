@@ -97,7 +97,7 @@ fn write_times(
 fn write_store(page: &mut Page, store: &StoreFigures) {
     page.gauge(
         "liteio_store_ready",
-        "1 while everything can be written, else 0: the device is full, or has failed.",
+        "1 while everything can be written, else 0: the device is full, or has failed, or the lease of the backup is away.",
         u8::from(store.is_ready),
     );
     let (free, capacity) = store.space.unzip();

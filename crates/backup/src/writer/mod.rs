@@ -188,8 +188,7 @@ impl Writer {
     /// # Errors
     /// The errors of the target and of the store. The same call again sends only the blobs that are missing.
     pub fn once(&self) -> Result<State, Error> {
-        let repository = self.repository()?;
-        self.check_lease(&repository)?;
+        let repository = self.repository_with_lease()?;
         let feed = self.store.backup_feed(WAITING_BYTES)?;
         let pace = Few(&self.stop);
         let bandwidth = Bandwidth::new(self.options.bytes_per_second);
@@ -233,11 +232,12 @@ impl Writer {
         }
     }
 
-    fn repository(&self) -> Result<Repository, Error> {
+    fn repository_with_lease(&self) -> Result<Repository, Error> {
         let (target, key) = (Arc::clone(&self.target), self.options.key.as_ref());
         let repository = Repository::of_store(target, key, &self.store)?;
+        // First: with a fence the store takes no write before it has the lease.
+        self.check_lease(&repository)?;
         let location = self.target.shown();
-        // Not by the thread that looks at the lease: with a fence the store takes no write before it has it.
         if self.store.backup_at(&location)?.is_none() {
             self.store.remember_backup(&location, repository.id)?;
         }
@@ -257,8 +257,7 @@ impl Writer {
     fn generation(&self) -> Result<(), Error> {
         let Self { store, options, stop, status, .. } = self;
         status.change(|state| state.base_ms = None);
-        let repository = self.repository()?;
-        self.check_lease(&repository)?;
+        let repository = self.repository_with_lease()?;
         let feed = store.backup_feed(WAITING_BYTES)?;
         let bandwidth = Bandwidth::new(options.bytes_per_second);
         let sending = self.sending(&bandwidth);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_store::{ListBuckets, Store, StoreHealth};
+use liteio_store::{ListBuckets, RESERVE_BYTES, Store, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -154,7 +154,9 @@ fn readiness(
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
-        StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
+        StoreHealth::Full => Readiness::Degraded(
+            format!("the storage device is full: {} MiB are kept free", RESERVE_BYTES >> 20).into(),
+        ),
     }
 }
 

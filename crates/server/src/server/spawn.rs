@@ -116,6 +116,9 @@ pub(super) async fn spawn(
     let front = Arc::new(Front::new(limits, domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
     let asked_store = opened_store.clone();
+    if let Some(store) = &opened_store {
+        crate::watch::start(store.clone(), stop.subscribe());
+    }
     let over = opened_store.and_then(|store| cluster::watch::start(store, stop.subscribe()));
     let handler = Arc::clone(&front.handler);
     let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));

@@ -102,6 +102,24 @@ impl Running {
         line.expect("the block names the endpoint").trim()
     }
 
+    /// Waits for a line of the log that has this part. Returns the log from where the last call has ended.
+    pub(crate) fn logs(&mut self, part: &str) -> String {
+        let stderr = self.child.stderr.as_mut().expect("a pipe");
+        let mut log = Vec::new();
+        // Byte by byte: what is behind the line is for the next call.
+        let mut byte = [0];
+        loop {
+            let start = log.len();
+            while log.last() != Some(&b'\n') || log.len() == start {
+                stderr.read_exact(&mut byte).expect("the log goes on");
+                log.extend(byte);
+            }
+            if String::from_utf8_lossy(&log[start..]).contains(part) {
+                return String::from_utf8(log).expect("text");
+            }
+        }
+    }
+
     /// Sends a signal, waits for the end, returns the exit code and what was logged.
     pub(crate) fn signal(mut self, name: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();

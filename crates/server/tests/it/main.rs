@@ -44,6 +44,7 @@ mod events;
 mod exec;
 mod failing;
 mod form;
+mod full_device;
 mod harness;
 mod header_names;
 mod health_paths;

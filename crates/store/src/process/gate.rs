@@ -75,6 +75,11 @@ impl Gate {
         self.until_ms.store(until_ms, Ordering::Release);
     }
 
+    /// `true` if only the time of the lease keeps it closed.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.is_closed.load(Ordering::Acquire) && self.check().is_err()
+    }
+
     fn passed_ms(&self, passed: Duration) -> u64 {
         u64::try_from(passed.as_millis()).unwrap_or(FOREVER - 1)
     }
@@ -101,13 +106,16 @@ mod tests {
         let gate = Gate::default();
         gate.check().expect("open");
         gate.close("a standby");
+        assert!(!gate.is_over(), "somebody has closed it");
         let refused = gate.check().expect_err("closed");
         assert!(matches!(refused, StoreError::Suspended { reason } if reason == "a standby"));
         gate.open();
         gate.lease(Instant::now(), Some(Duration::from_secs(3600)));
         gate.check().expect("leased");
+        assert!(!gate.is_over());
         gate.lease(Instant::now(), Some(Duration::ZERO));
         gate.check().expect_err("over");
+        assert!(gate.is_over());
         gate.lease(Instant::now(), None);
         gate.check().expect("open");
     }

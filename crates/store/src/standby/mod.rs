@@ -189,6 +189,12 @@ impl Store {
         self.shared().gate.lease(from, term);
     }
 
+    /// `true` while updates are refused because the time of the lease is over, and for no other reason.
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        self.shared().gate.is_over()
+    }
+
     /// The reason why updates are refused, for the sender of a request; `None` if they are not, or
     /// for another reason than a standby's or a lost lease.
     #[must_use]

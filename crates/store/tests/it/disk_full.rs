@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use liteio_disk::SimulatedDisk;
-use liteio_store::{Store, StoreError, StoreHealth};
+use liteio_store::{BodyOptions, Store, StoreError, StoreHealth};
 
 use crate::harness::*;
 
@@ -47,6 +47,40 @@ fn a_full_disk_refuses_writes_keeps_the_rest_and_returns_by_itself() {
     assert_eq!(store.health(), StoreHealth::Ready);
     store.reclaim().expect("reclaim");
     assert_eq!(blobs(&store), 2);
+}
+
+#[test]
+fn a_disk_that_is_full_but_for_the_reserve_is_full_once_it_has_refused_a_write() {
+    let disk = SimulatedDisk::new(1);
+    let mut config = config(1);
+    config.reserve_bytes = 1 << 20;
+    let store = Store::open_on(Arc::new(disk.clone()), config).expect("opens");
+    create_bucket(&store, "bucket");
+    let free = || store.space().expect("asked").expect("a disk").0;
+    disk.set_capacity(1 << 40);
+    let used = (1 << 40) - free();
+    disk.set_capacity(used + (1 << 20) + 500_000);
+    assert_eq!(store.health(), StoreHealth::Ready, "nothing was refused");
+    let begin = |bytes| {
+        let options = BodyOptions { expected_bytes: Some(bytes), ..BodyOptions::default() };
+        store.begin_body(options).map(drop)
+    };
+    // Larger than the reserve: there is room for most others.
+    disk.set_capacity(used + (4 << 20));
+    let large = begin(6 << 20);
+    assert!(matches!(large, Err(StoreError::NoSpace)), "{large:?}");
+    assert_eq!(store.health(), StoreHealth::Ready);
+
+    disk.set_capacity(used + (1 << 20) + 500_000);
+    let refused = begin(1_000_000);
+    assert!(matches!(refused, Err(StoreError::NoSpace)), "{refused:?}");
+    for _ in 0..2 {
+        assert_eq!(store.health(), StoreHealth::Full);
+    }
+    disk.set_capacity(used + (3 << 20));
+    assert_eq!(store.health(), StoreHealth::Ready);
+    disk.set_capacity(used + (1 << 20) + 500_000);
+    assert_eq!(store.health(), StoreHealth::Ready, "nothing was refused since");
 }
 
 #[test]

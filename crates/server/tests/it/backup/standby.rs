@@ -41,6 +41,13 @@ impl Served {
         }
     }
 
+    /// The metric `liteio_store_ready`, and the answer about the health.
+    async fn is_ready(&self) -> (bool, String) {
+        let page = self.request("GET", "/_liteio/metrics").anonymous().send().await.text();
+        let health = self.request("GET", "/_liteio/health/ready").anonymous().send().await;
+        (page.contains("\nliteio_store_ready 1\n"), health.expect_status(200).text())
+    }
+
     /// Waits until a put is refused, and returns the refusal.
     async fn refuses(&self, path: &str) -> Reply {
         let begun = Instant::now();
@@ -162,6 +169,7 @@ async fn a_standby_has_what_its_primary_has_and_refuses_every_write() {
     assert!(ready.contains("\"standby\"") && ready.contains("\"seconds_behind\""), "{ready}");
     let page = standby.request("GET", "/_liteio/metrics").anonymous().send().await.text();
     assert!(page.contains("\nliteio_standby_applied_total "), "{page}");
+    assert!(page.contains("\nliteio_store_ready 1\n"), "for what it is there for: {page}");
 
     // It goes on where it was after a kill.
     standby.running.signal("KILL");
@@ -229,6 +237,57 @@ async fn a_primary_hands_over_and_stays_without_writes() {
     told(&directory, 0, &["verify", "--data-dir", "standby"]);
     let verified = told(&directory, 0, &["backup", "verify", &location]);
     assert!(verified.contains(" 0 damaged"), "{verified}");
+}
+
+#[tokio::test]
+async fn a_new_backup_with_a_fence_tells_of_no_failure() {
+    let directory = directory();
+    let location = location(&directory);
+    let primary = Served::primary(&directory, "data", &["--backup", &location, "--fence"]).await;
+    primary.put("/plain", "").await;
+    assert_eq!(primary.figures().await["liteio_backup_failures_total"], 0.0);
+    let log = primary.end();
+    assert!(!log.contains("WARN"), "{log}");
+}
+
+#[tokio::test]
+async fn a_primary_whose_fence_is_closed_is_not_ready_and_says_so_once() {
+    let directory = directory();
+    let target = Served::start(&directory, &["--data-dir", "target", "--bucket", "backup"]);
+    let address = target.address.to_string();
+    let endpoint = format!("http://{address}");
+    let backup = [
+        "--backup",
+        "s3://backup/pair",
+        "--backup-endpoint",
+        &endpoint,
+        "--backup-access-key",
+        "liteio",
+        "--backup-secret-key",
+        "liteio123",
+        "--fence=2s",
+    ];
+    let mut primary = Served::primary(&directory, "data", &backup).await;
+    primary.put("/plain", "").await;
+    assert!(primary.is_ready().await.0);
+    target.end();
+    primary.refuses("/plain/late").await;
+    let (is_ready, health) = primary.is_ready().await;
+    assert!(!is_ready && health.contains("\"degraded\""), "{health}");
+    assert!(health.contains("could not renew its lease"), "{health}");
+    let mut log = primary.running.logs("the fence is closed");
+
+    let target = Served::at(&directory, &address, &["--data-dir", "target"]);
+    log += &primary.running.logs("the fence is open");
+    primary.put("/plain/late", "x").await;
+    primary.kept().await;
+    assert!(primary.is_ready().await.0);
+    log += &primary.end();
+    target.end();
+    for (line, level) in [("the fence is closed", "WARN"), ("the fence is open", "INFO")] {
+        let lines: Vec<_> = log.lines().filter(|it| it.contains(line)).collect();
+        assert!(lines.len() == 1 && lines[0].contains(level), "{line}: {log}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,90 @@
+//! The watch over a store: lines in the log when it begins to refuse writes by itself, and when it takes them again.
+
+use std::time::Duration;
+
+use liteio_store::{RESERVE_BYTES, Store, StoreHealth};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Interval of looks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Starts the watch over a store on a device, until the server stops.
+pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) {
+    if matches!(store.space(), Ok(None)) {
+        return;
+    }
+    tokio::spawn(async move {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut seen = Seen::default();
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                _ = stopping.wait_for(|it| *it) => return,
+            }
+            seen.look(Now::of(&store));
+        }
+    });
+}
+
+/// What a look finds.
+#[derive(Clone, Debug, Default)]
+struct Now {
+    is_full: bool,
+    /// The reason, while only the time of the lease keeps writes out.
+    fenced: Option<String>,
+    /// Writes are refused, whatever for.
+    is_suspended: bool,
+}
+
+impl Now {
+    fn of(store: &Store) -> Now {
+        let suspended = store.suspended();
+        Now {
+            is_full: store.health() == StoreHealth::Full,
+            is_suspended: suspended.is_some(),
+            fenced: suspended.filter(|_| store.is_fenced()).map(|error| error.to_string()),
+        }
+    }
+}
+
+/// What was told.
+#[derive(Debug, Default)]
+struct Seen {
+    is_full: bool,
+    is_fenced: bool,
+}
+
+impl Seen {
+    /// Tells what has changed.
+    fn look(&mut self, now: Now) {
+        if now.is_full != self.is_full {
+            match now.is_full {
+                true => tracing::warn!(
+                    kept_free_mib = RESERVE_BYTES >> 20,
+                    "the storage device is full: writes are refused until there is space"
+                ),
+                false => tracing::info!("the storage device has space again: writes are admitted"),
+            }
+            self.is_full = now.is_full;
+        }
+        match (self.is_fenced, now.fenced) {
+            (false, Some(reason)) => {
+                tracing::warn!(
+                    reason,
+                    "the fence is closed: writes are refused until the lease is renewed"
+                );
+                self.is_fenced = true;
+            }
+            (true, None) => {
+                // Otherwise the lease is lost, which its keeper tells.
+                if !now.is_suspended {
+                    tracing::info!("the lease is renewed, the fence is open: writes are admitted");
+                }
+                self.is_fenced = false;
+            }
+            (false, None) | (true, Some(_)) => {}
+        }
+    }
+}
