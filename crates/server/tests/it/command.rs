@@ -468,6 +468,57 @@ fn keys_are_made_replaced_and_retired() {
 }
 
 #[test]
+fn a_key_that_is_rotated_stays_that_of_its_owner() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const OTHER: u32 = 65_534;
+    let directory = directory();
+    let file = directory.path().join("master.key");
+    assert_eq!(key(&directory, &["new", "master.key"]).1, Some(0));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).expect("changed");
+    let is_root = std::fs::metadata(&file).expect("there").uid() == 0;
+    if is_root {
+        chown(&file, Some(OTHER), Some(OTHER)).expect("the owner changes");
+    }
+    let about = || {
+        let about = std::fs::metadata(&file).expect("there");
+        (about.uid(), about.gid(), about.mode() & 0o777)
+    };
+    let before = about();
+    let (message, code) = key(&directory, &["rotate", "master.key"]);
+    assert_eq!(code, Some(0), "{message}");
+    assert_eq!(about(), before);
+    if !is_root {
+        return;
+    }
+    // Another user may write the directory, but cannot give the file to its owner.
+    let program = copied(&directory);
+    for path in [directory.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("changed");
+    }
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("changed");
+    chown(&file, Some(0), Some(0)).expect("the owner changes");
+    let keys = || std::fs::read_to_string(&file).expect("keys");
+    let (former, before) = (keys(), about());
+    let mut command = Command::new(&program);
+    command.current_dir(directory.path()).uid(OTHER).gid(OTHER);
+    let output = command.args(["key", "rotate", "master.key"]).output().expect("it runs");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("belongs to user 0") && message.lines().count() == 1, "{message}");
+    assert_eq!((keys(), about()), (former, before));
+    assert!(!directory.path().join("master.key.new").exists());
+    // Nor does it read what only its owner may.
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("changed");
+    let mut command = Command::new(&program);
+    command.current_dir(directory.path()).uid(OTHER).gid(OTHER);
+    command.args(["--memory", "--address", "127.0.0.1:0", "--master-key-file", "master.key"]);
+    let message = stderr(&command.output().expect("it runs"));
+    assert!(message.contains(&format!("user {OTHER} cannot read master.key")), "{message}");
+    assert!(message.contains(&format!("chown {OTHER} master.key")), "{message}");
+}
+
+#[test]
 fn kms_keys_are_added_and_replaced() {
     let directory = directory();
     let file = directory.path().join("kms.toml");

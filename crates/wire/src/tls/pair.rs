@@ -14,6 +14,7 @@ use rustls::{Error, InconsistentKeys};
 
 use super::provider;
 use super::validity::validity;
+use crate::private_file;
 use crate::settings::CertificateFiles;
 
 /// Maximum bytes of a certificate or key file.
@@ -129,11 +130,11 @@ pub(super) enum Reason {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
-    let about = fs::metadata(path).map_err(|error| failed(&error))?;
+    let about = fs::metadata(path).map_err(|error| private_file::unreadable(path, &error))?;
     if !about.is_file() || about.len() > FILE_BYTES_MAX {
         return Err(failed(&"it is not a regular file, or is larger than 1 MiB"));
     }
-    fs::read(path).map_err(|error| failed(&error))
+    fs::read(path).map_err(|error| private_file::unreadable(path, &error))
 }
 
 #[cfg(test)]
