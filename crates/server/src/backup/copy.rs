@@ -73,6 +73,11 @@ pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
     }
     let directory = absolute(&arguments.directory).map_err(|error| failed(&error))?;
     check(&directory, &data).map_err(CommandError::Usage)?;
+    if arguments.data_dir.is_none() && !data.exists() {
+        return Err(CommandError::Failed(format!(
+            "there is no {DEFAULT_DIRECTORY} here: give the data directory with --data-dir DIR"
+        )));
+    }
     let progress = Progress::new();
     let config = StoreConfig { scrub_interval: None, ..StoreConfig::directory(&data) };
     let copied = match Store::open_existing(config) {
@@ -85,7 +90,10 @@ pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
             copied?
         }
         Err(StoreError::InUse { message }) => {
-            ask(&data, &directory, &message, &progress).map_err(CommandError::Failed)?
+            let copied = ask(&data, &directory, &message, &progress);
+            let copied = copied.map_err(CommandError::Failed)?;
+            check_seen(&directory).map_err(CommandError::Failed)?;
+            copied
         }
         Err(error) => return Err(failed(&error)),
     };
@@ -118,6 +126,43 @@ fn check(directory: &Path, data: &Path) -> Result<(), String> {
     let path = data.to_owned();
     let storage = Storage::Directory { path, durability: Durability::default() };
     check_apart(&format!("file://{}", directory.display()), &storage)
+}
+
+/// Refuses to tell of a copy that the server has made where this command does not see it.
+fn check_seen(directory: &Path) -> Result<(), String> {
+    let is_empty = match std::fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        // It may belong to the server, and not to this user.
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    match is_empty {
+        false => Ok(()),
+        true => Err(format!(
+            "the copy is not at {shown}: the server wrote it to its own {shown}, because it runs in another mount \
+             namespace, such as with PrivateTmp=yes; choose a directory that both see",
+            shown = directory.display()
+        )),
+    }
+}
+
+/// Adds who writes to the reason of a copy that was not permitted.
+fn refused(directory: &Path, error: &liteio_backup::Error) -> String {
+    let told = error.to_string();
+    let words = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+    // The copy tells some of them in words only.
+    let is_refused = match error {
+        liteio_backup::Error::Store(StoreError::Io(error)) => words.contains(&error.kind()),
+        _ => ["ermission denied", "ead-only file system"].iter().any(|it| told.contains(it)),
+    };
+    match is_refused {
+        false => told,
+        true => format!(
+            "{told}: the server writes the copy, as user {}: give it the right to write to the directory of {}, and add \
+             that to ReadWritePaths= if it is a service of systemd",
+            rustix::process::geteuid().as_raw(),
+            directory.display()
+        ),
+    }
 }
 
 /// Lets the server that has the directory make the copy. `in_use` says who has it.
@@ -290,5 +335,37 @@ fn make(
         }
         Err(error) => tracing::warn!(directory = shown, %error, "the copy is not whole"),
     }
-    copied.map_err(|error| error.to_string())
+    copied.map_err(|error| refused(directory, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_is_not_seen_is_not_told_as_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let refused = check_seen(&directory.path().join("copy")).expect_err("missing");
+        assert!(refused.contains("another mount namespace"), "{refused}");
+        check_seen(directory.path()).expect_err("empty");
+        std::fs::write(directory.path().join("format"), "1").expect("written");
+        check_seen(directory.path()).expect("seen");
+    }
+
+    #[test]
+    fn a_copy_without_the_right_to_write_names_the_user_of_the_server() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let store = liteio_backup::Error::Store(StoreError::Io(Arc::new(denied)));
+        let words = liteio_backup::Error::Refused(
+            "cannot make the copy /x: Read-only file system (os error 30)".to_owned(),
+        );
+        for error in [store, words] {
+            let told = refused(Path::new("/x"), &error);
+            let user = rustix::process::geteuid().as_raw();
+            assert!(told.contains(&format!("as user {user}: give it the right")), "{told}");
+            assert!(told.contains("ReadWritePaths="), "{told}");
+        }
+        let other = liteio_backup::Error::Refused("it is not empty".to_owned());
+        assert_eq!(refused(Path::new("/x"), &other), "it is not empty");
+    }
 }

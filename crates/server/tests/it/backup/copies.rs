@@ -134,6 +134,9 @@ async fn what_is_no_copy_is_left_alone() {
     server.end();
     let line = refused(&directory, 1, &["backup", "copy", "new", "--data-dir", "mine"]);
     assert!(line.contains("mine"), "{line}");
+    fs::rename(directory.path().join("data"), directory.path().join("elsewhere")).expect("moved");
+    let line = refused(&directory, 1, &["backup", "copy", "new"]);
+    assert!(line.contains("there is no ./data here: give the data directory"), "{line}");
     assert!(!directory.path().join("new").exists());
 }
 
