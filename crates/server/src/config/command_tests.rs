@@ -258,6 +258,18 @@ fn secrets_come_from_files_and_variables_from_the_file_of_minio() {
     let (user, password) = (write("user", "admin\n"), write("password", "long-enough\n"));
     let files = [("MINIO_ROOT_USER_FILE", &*user), ("MINIO_ROOT_PASSWORD_FILE", &*password)];
     assert_eq!(of("", &files).expect("settings").credentials, pair("admin", "long-enough"));
+    for (line, variables) in [
+        ("", &[("LITEIO_ACCESS_KEY", "admin"), ("LITEIO_SECRET_KEY_FILE", &*password)][..]),
+        ("", &[("LITEIO_ACCESS_KEY_FILE", &*user), ("LITEIO_SECRET_KEY", "long-enough")]),
+        ("", &[("LITEIO_ACCESS_KEY_FILE", &*user), ("LITEIO_SECRET_KEY_FILE", &*password)]),
+        ("--access-key admin", &[("LITEIO_SECRET_KEY_FILE", &*password)]),
+        ("--secret-key long-enough", &[("LITEIO_ACCESS_KEY_FILE", &*user)]),
+        ("", &[("MINIO_ROOT_USER", "admin"), ("MINIO_ROOT_PASSWORD_FILE", &*password)]),
+        ("", &[("MINIO_ROOT_USER_FILE", &*user), ("MINIO_ROOT_PASSWORD", "long-enough")]),
+    ] {
+        let config = of(line, variables).expect("settings");
+        assert_eq!(config.credentials, pair("admin", "long-enough"), "{line} {variables:?}");
+    }
     let text = "# of MinIO\nexport MINIO_ROOT_USER=\"admin\"\nMINIO_ROOT_PASSWORD='long-enough'\n";
     let file = write("env", &format!("{text}MINIO_VOLUMES=/srv/minio\n"));
     let config = of("", &[("MINIO_CONFIG_ENV_FILE", &file), ("MINIO_VOLUMES", "/other")]);

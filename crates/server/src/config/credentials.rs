@@ -19,12 +19,12 @@ pub(super) fn resolve(
         (Some(access_key), Some(secret_key)) => Some((access_key, secret_key)),
         (Some(_), None) => {
             return error(
-                "--access-key needs --secret-key (LITEIO_SECRET_KEY): set both or neither",
+                "--access-key needs --secret-key (LITEIO_SECRET_KEY, LITEIO_SECRET_KEY_FILE): set both or neither",
             );
         }
         (None, Some(_)) => {
             return error(
-                "--secret-key needs --access-key (LITEIO_ACCESS_KEY): set both or neither",
+                "--secret-key needs --access-key (LITEIO_ACCESS_KEY, LITEIO_ACCESS_KEY_FILE): set both or neither",
             );
         }
     };

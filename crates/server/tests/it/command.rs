@@ -298,6 +298,19 @@ fn flags_mix_with_variables_and_a_set_secret_is_never_shown() {
 }
 
 #[test]
+fn a_key_in_a_variable_goes_with_a_secret_in_a_file() {
+    let directory = directory();
+    std::fs::write(directory.path().join("secret"), "correct horse\n").expect("written");
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--memory", "--address", "127.0.0.1:0"])
+            .env("LITEIO_ACCESS_KEY", "alice")
+            .env("LITEIO_SECRET_KEY_FILE", "secret"),
+    );
+    assert!(server.block.contains("alice"), "{}", server.block);
+}
+
+#[test]
 fn a_variable_that_nothing_reads_is_warned_of() {
     let directory = directory();
     let mut command = liteio(&directory);

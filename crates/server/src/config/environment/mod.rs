@@ -184,8 +184,12 @@ fn fill_credentials(
     variables: &Variables,
 ) -> Result<(), ConfigError> {
     let is_given = |name| arguments.sources.get(name).is_some();
-    if is_given("access_key") || is_given("secret_key") || is_given("credentials_file") {
+    let has = (is_given("access_key"), is_given("secret_key"));
+    if is_given("credentials_file") || has == (true, true) {
         return Ok(());
+    }
+    if has != (false, false) {
+        return fill_other_half(arguments, has.0, variables);
     }
     for (access, secret) in PAIRS {
         let is_aws = access.starts_with("AWS_");
@@ -232,6 +236,24 @@ fn fill_credentials(
             (Some((from, _)), None) => return error(format!("{from} needs {secret}: set both")),
             (None, Some((from, _))) => return error(format!("{from} needs {access}: set both")),
         }
+    }
+    Ok(())
+}
+
+/// Takes the half of a pair that neither a flag nor a variable gives from the file that our own variable names.
+fn fill_other_half(
+    arguments: &mut ServerArgs,
+    has_access_key: bool,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
+    let [(access, secret), ..] = PAIRS;
+    let (name, setting, place) = match has_access_key {
+        true => (secret, "secret_key", &mut arguments.secret_key),
+        false => (access, "access_key", &mut arguments.access_key),
+    };
+    if let Some((from, value)) = credential(name, variables)? {
+        *place = Some(value);
+        arguments.sources.note(setting, Source::Variable(from));
     }
     Ok(())
 }
