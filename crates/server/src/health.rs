@@ -87,7 +87,16 @@ fn get(url: &Url, ca_file: Option<&Path>) -> Result<Vec<u8>, String> {
     } else {
         exchange(stream, url)
     };
-    answer.map_err(|error| error.to_string())
+    answer.map_err(|error| match is_plain(&error) {
+        true => "the server speaks plain HTTP there: ask http://, or start it with TLS".to_owned(),
+        false => error.to_string(),
+    })
+}
+
+/// `true` for the failure of a TLS handshake with a server that does not speak TLS.
+fn is_plain(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>());
+    matches!(inner, Some(rustls::Error::InvalidMessage(_)))
 }
 
 fn connect(authority: &str) -> io::Result<TcpStream> {

@@ -29,11 +29,11 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
     let report = Store::repair(config, only_look, &mut |at| progress.set(at.done, at.total));
     progress.bar.finish_and_clear();
     let report = report.map_err(|error| format!("{}: {error}", path.display()))?;
-    print(&report);
-    print_missing(path, &report.missing);
     let verb = if only_look { "would be " } else { "" };
+    print(&report, verb);
+    print_missing(path, &report.missing);
     println!(
-        "{}: {} removed, {verb}set aside in blobs/lost: {} blobs, {} left{}",
+        "{}: {} {verb}removed, {verb}set aside in blobs/lost: {} blobs, {} left{}",
         path.display(),
         report.removed.len(),
         report.set_aside,
@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
     Ok(report.left.is_empty() && report.missing.is_empty())
 }
 
-fn print(report: &RepairReport) {
+/// Prints the losses and the actions, with `verb` before them.
+fn print(report: &RepairReport, verb: &str) {
     for numbers in &report.passed_over {
         let (first, last) = (numbers.start(), numbers.end());
         println!("lost: log records {first} to {last} and their updates");
@@ -59,10 +60,10 @@ fn print(report: &RepairReport) {
         println!("lost: {end}");
     }
     for damage in &report.removed {
-        println!("removed: {}", describe(damage));
+        println!("{verb}removed: {}", describe(damage));
     }
     for damage in &report.mended {
-        println!("rewritten: {}", describe(damage));
+        println!("{verb}rewritten: {}", describe(damage));
     }
     for damage in &report.left {
         println!("not repaired (retry, restore or delete it): {}", describe(damage));

@@ -30,7 +30,7 @@ pub(super) async fn decide(metrics: &Metrics, head: &mut Parts) -> Result<Owner,
         return Ok(None);
     }
     if let Some(token) = bearer(head) {
-        let key = of_token(metrics, token).ok_or_else(refusal)?;
+        let key = of_token(metrics, token).ok_or_else(not_valid)?;
         if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
             origin.found.note_user(&key.user.name, key.user.canonical_id());
             origin.found.note_key(&key.id, key.user.session.is_some());
@@ -59,7 +59,16 @@ fn of_token(metrics: &Metrics, token: &str) -> Option<Arc<liteio_identity::Acces
     token.is_good(&key.secret, now).then_some(key)
 }
 
-/// One error for all reasons: details would only help unauthorized clients.
+/// One error for all tokens that are not valid: details would only help unauthorized clients.
+fn not_valid() -> ApiError {
+    ApiError::new(
+        ErrorCode::AccessDenied,
+        "The token is not valid: it was made with another key, or its key has changed, or its time is over; make one \
+         with `liteio metrics-token`.",
+    )
+}
+
+/// The error for a request without a token or signature.
 fn refusal() -> ApiError {
     ApiError::new(
         ErrorCode::AccessDenied,

@@ -30,6 +30,8 @@ const BANDWIDTH_MIN: u64 = 64 << 10;
 /// with it.
 const FENCE_MIN: Duration = Duration::from_secs(2);
 const FENCE_MAX: Duration = Duration::from_secs(60 * 60);
+/// The fence of a flag without a value, and of a variable that is `true`.
+const FENCE: Duration = Duration::from_secs(10);
 
 /// A continuous backup of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,12 +183,7 @@ pub(super) fn resolve(
                 return Err(named_by(arguments, "backup_uploads", ConfigError(message)));
             }
         },
-        fence: backup
-            .fence
-            .as_ref()
-            .map(|text| duration_in("--fence=", text, (FENCE_MIN, FENCE_MAX, "2s to 1h")))
-            .transpose()
-            .map_err(named("fence"))?,
+        fence: backup.fence.as_deref().map(fence).transpose().map_err(named("fence"))?,
     }))
 }
 
@@ -255,6 +252,19 @@ fn bandwidth(text: &str) -> Result<u64, ConfigError> {
         Some(bytes) if bytes >= BANDWIDTH_MIN => Ok(bytes),
         _ => error(format!(
             "the bandwidth {text:?} is not valid: give --backup-bandwidth 64KiB/s or more, such as 10MiB/s"
+        )),
+    }
+}
+
+/// The time of a fence. A variable cannot be given without a value, and so has `true` for that.
+fn fence(text: &str) -> Result<Duration, ConfigError> {
+    if text.eq_ignore_ascii_case("true") {
+        return Ok(FENCE);
+    }
+    match parse_duration(text) {
+        Ok(duration) if (FENCE_MIN..=FENCE_MAX).contains(&duration) => Ok(duration),
+        Ok(_) | Err(_) => error(format!(
+            "the time {text:?} is not valid: give a time from 2s to 1h, such as --fence=10s"
         )),
     }
 }

@@ -286,6 +286,18 @@ fn secrets_come_from_files_and_variables_from_the_file_of_minio() {
 }
 
 #[test]
+fn a_fence_that_is_true_has_the_time_of_a_flag_without_a_value() {
+    let fence = |value: &str| {
+        let config = of(&format!("--backup file:///backup --fence{value}"), &[]);
+        config.map(|config| config.backup.expect("a backup").fence)
+    };
+    assert_eq!(fence("=true"), fence(""));
+    assert!(fence("").expect("settings").is_some());
+    let refused = fence("=on").expect_err("no time").to_string();
+    assert!(refused.contains("give a time from 2s to 1h, such as --fence=10s"), "{refused}");
+}
+
+#[test]
 fn an_unknown_variable_of_another_server_is_told_and_an_empty_one_is_none() {
     let names = [("MINIO_COMPRESSION_ENABLE", "on"), ("MINIO_BROWSER", "off"), ("HOME", "/")];
     let variables = names.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();

@@ -256,6 +256,9 @@ fn it_starts_without_settings_says_how_to_use_it_and_stops_on_signals() {
         let healthy = liteio(&directory).args(["health", &endpoint]).output().expect("it runs");
         assert_eq!(healthy.status.code(), Some(0), "{}", stderr(&healthy));
         let address = endpoint.strip_prefix("http://").expect("a URL");
+        let encrypted = liteio(&directory).args(["health", &format!("https://{address}")]).output();
+        let told = stderr(&encrypted.expect("it runs"));
+        assert!(told.contains("speaks plain HTTP there"), "{told}");
         let by_variable = liteio(&directory)
             .arg("health")
             .env("LITEIO_ADDRESS", address)

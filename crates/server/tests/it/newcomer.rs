@@ -175,7 +175,11 @@ fn a_token_for_prometheus_needs_no_other_program() {
         let answer = ask(&address, head.as_bytes());
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
         assert_eq!(answer.contains("liteio_requests_total"), status == "200", "{answer}");
+        assert_eq!(answer.contains("made with another key"), status == "403", "{answer}");
     }
+    let without = b"GET /_liteio/metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let answer = ask(&address, without);
+    assert!(answer.contains("Metrics need a token"), "{answer}");
     let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
     assert_eq!(output.expect("it runs").status.code(), Some(2));
 }

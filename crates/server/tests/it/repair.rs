@@ -54,6 +54,7 @@ fn a_damaged_record_of_the_log_costs_its_own_updates_and_no_others() {
     let (code, told) = repair(&directory, &[]);
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("lost: log records") && told.contains("nothing was changed"), "{told}");
+    assert!(told.contains(": 0 would be removed, would be set aside"), "{told}");
     assert!(fs::read(&path).expect("readable") == log, "nothing was changed");
 
     let (code, told) = repair(&directory, &["--yes"]);

@@ -396,7 +396,11 @@ async fn what_cannot_be_a_standby_is_refused_with_a_line() {
         (2, vec!["standby", &location, "new", "--memory"], "remove --memory"),
         (2, vec!["standby", &location, "new", "--data-dir", "x"], "remove --data-dir"),
         (2, vec!["standby", "ftp://host", "new"], "s3://BUCKET/PREFIX"),
-        (2, vec!["standby", &location, "new", "--fence=1s"], "2s to 1h"),
+        (
+            2,
+            vec!["standby", &location, "new", "--fence=1s"],
+            "give a time from 2s to 1h, such as --fence=10s",
+        ),
         (
             1,
             vec!["standby", &location, "new", "--backup-key-file", "backup.key"],
