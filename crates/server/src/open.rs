@@ -74,6 +74,13 @@ pub(crate) async fn open(
     let tiers = config.tiers.all_tiers().map_err(OpenError)?;
     let ca_file = config.events.ca_file.as_deref();
     let targets = open_targets(&destinations, ca_file).map_err(OpenError)?;
+    // Before the audit file, which may be in the same place: its reason names no owner.
+    if let (None, Storage::Directory { path, .. }) = (&store, &config.storage)
+        && !path.is_file()
+        && let Some(advice) = refusal_to_write(path)
+    {
+        return Err(OpenError(advice));
+    }
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
