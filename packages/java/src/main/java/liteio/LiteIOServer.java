@@ -76,6 +76,7 @@ public final class LiteIOServer extends LiteIOSpace {
         private String accessKey;
         private String secretKey;
         private String region = "us-east-1";
+        private int port;
 
         private Builder() {}
 
@@ -120,14 +121,33 @@ public final class LiteIOServer extends LiteIOSpace {
             return this;
         }
 
-        /** Additional flags of `liteio server`. */
+        /** Port of 127.0.0.1; default: 0, a free one. */
+        public Builder port(int number) {
+            if (number < 0 || number > 65535) {
+                throw new IllegalArgumentException("a port is a number from 0 to 65535, not " + number);
+            }
+            port = number;
+            return this;
+        }
+
+        /**
+         * Additional flags of `liteio server`.
+         *
+         * @throws IllegalArgumentException for a flag that has a method here, and for TLS
+         */
         public Builder arguments(String... more) {
+            List.of(more).forEach(Reserved::checkArgument);
             arguments.addAll(List.of(more));
             return this;
         }
 
-        /** Adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. */
+        /**
+         * Adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process.
+         *
+         * @throws IllegalArgumentException for a variable that has a method here, and for TLS
+         */
         public Builder environment(String name, String value) {
+            Reserved.checkVariable(name);
             environment.put(name, value);
             return this;
         }
@@ -144,7 +164,7 @@ public final class LiteIOServer extends LiteIOSpace {
         private List<String> command() {
             List<String> command = new ArrayList<>();
             command.add(Binary.find(binary, System.getenv()).toString());
-            command.addAll(List.of("server", "--address", "127.0.0.1:0", "--region", region));
+            command.addAll(List.of("server", "--address", "127.0.0.1:" + port, "--region", region));
             command.addAll(dataDir == null ? List.of("--memory") : List.of("--data-dir", dataDir.toString()));
             buckets.forEach(bucket -> command.addAll(List.of("--bucket", bucket)));
             if (seed != null) {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +15,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
@@ -48,6 +51,44 @@ class ServerTest {
             S3Exception refused = assertThrows(S3Exception.class, () -> Harness.buckets(wrong));
             assertEquals("SignatureDoesNotMatch", refused.awsErrorDetails().errorCode());
         }
+    }
+
+    @Test
+    void aPortIsTheServersOwn() throws Exception {
+        int free;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            free = socket.getLocalPort();
+        }
+        try (LiteIOServer server = LiteIOServer.builder().port(free).start()) {
+            assertEquals(free, server.endpoint().getPort());
+            assertEquals(List.of(), Harness.buckets(server));
+        }
+        assertThrows(IllegalArgumentException.class, () -> LiteIOServer.builder().port(65536));
+    }
+
+    @Test
+    void whatTheBuilderSetsIsRefusedElsewhere() {
+        LiteIOServer.Builder builder = LiteIOServer.builder();
+        checkRefused("--port is not possible here: use port(…)", () -> builder.arguments("--port", "9000"));
+        checkRefused("-p is not possible here: use port(…)", () -> builder.arguments("-p9000"));
+        checkRefused("--address is not", () -> builder.arguments("--console", "off", "--address=127.0.0.1:1"));
+        checkRefused("use credentials(…)", () -> builder.arguments("--access-key", "tester"));
+        checkRefused("use credentials(…)", () -> builder.arguments("--secret-key=tester-secret"));
+        checkRefused("use region(…)", () -> builder.arguments("--region", "eu-west-1"));
+        checkRefused("use dataDir(…)", () -> builder.arguments("--data-dir", "data"));
+        checkRefused("run `liteio --tls-self-signed` yourself", () -> builder.arguments("--tls-self-signed"));
+        checkRefused("LITEIO_SECRET_KEY is not possible here: use credentials(…)",
+                () -> builder.environment("LITEIO_SECRET_KEY", "tester-secret"));
+        checkRefused("use credentials(…)", () -> builder.environment("MINIO_ROOT_USER", "tester"));
+        checkRefused("use region(…)", () -> builder.environment("LITEIO_REGION", "eu-west-1"));
+        checkRefused("use port(…)", () -> builder.environment("LITEIO_ADDRESS", "127.0.0.1:1"));
+        checkRefused("plain HTTP only", () -> builder.environment("LITEIO_TLS_CERT", "cert.pem"));
+        builder.arguments("--console", "off", "--no-auth").environment("LITEIO_LOG", "info");
+    }
+
+    private static void checkRefused(String message, Executable option) {
+        String said = assertThrows(IllegalArgumentException.class, option).getMessage();
+        assertTrue(said.contains(message), said);
     }
 
     @Test
