@@ -17,12 +17,14 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Client of the test API. It uses no proxy. */
 final class Control {
     static final String TEST_API = "/_liteio/test";
+    private static final String READY = "/_liteio/health/ready";
     private static final Duration ANSWER_MAX = Duration.ofSeconds(30);
     private static final String NO_ROUTE = "There is no such operational route.";
     private static final HttpClient CLIENT = HttpClient.newBuilder()
@@ -31,16 +33,22 @@ final class Control {
             .build();
 
     private final String endpoint;
+    private final Supplier<String> ending;
 
-    Control(String endpoint) {
+    /** A client of a server, with the reason why that does not answer: null if it should. */
+    Control(String endpoint, Supplier<String> ending) {
         this.endpoint = endpoint;
+        this.ending = ending;
     }
 
-    boolean isReady() {
+    /** What was asked and heard of a server that is not ready; null if it is. */
+    String unready(Duration most) {
+        String asked = "GET " + endpoint + READY + ": ";
         try {
-            return send("GET", "/_liteio/health/ready", null, ANSWER_MAX).statusCode() == 200;
+            int status = send("GET", READY, null, most).statusCode();
+            return status == 200 ? null : asked + "status " + status;
         } catch (LiteIOException error) {
-            return false;
+            return asked + error.getMessage();
         }
     }
 
@@ -68,7 +76,8 @@ final class Control {
         try {
             return CLIENT.send(request.build(), BodyHandlers.ofString(StandardCharsets.UTF_8));
         } catch (IOException error) {
-            throw new LiteIOException("the server does not answer: " + error, error);
+            String end = ending.get();
+            throw new LiteIOException(end == null ? "the server does not answer: " + error : end, error);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new LiteIOException("the call was interrupted", interrupted);

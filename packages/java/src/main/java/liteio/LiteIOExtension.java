@@ -2,6 +2,7 @@ package liteio;
 
 import java.nio.file.Path;
 import java.util.Optional;
+import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ExtensionContext.Store;
@@ -11,9 +12,10 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
  * Starts a server for a test class when a parameter first asks for it, and creates a space of it for each test. The
- * stores of JUnit close both: the space after the test, the server after the class.
+ * stores of JUnit close both: the space after the test, the server after the class. Of a test that fails, the end of
+ * the server log goes to System.err.
  */
-public final class LiteIOExtension implements ParameterResolver {
+public final class LiteIOExtension implements ParameterResolver, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(LiteIOExtension.class);
 
     @Override
@@ -34,6 +36,18 @@ public final class LiteIOExtension implements ParameterResolver {
         }
         Store store = context.getStore(NAMESPACE);
         return store.getOrComputeIfAbsent("space", key -> new Held<>(server.space()), Held.class).value;
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+        Held<?> held = outermost(context).getStore(NAMESPACE).get("server", Held.class);
+        if (held == null || context.getExecutionException().isEmpty()) {
+            return;
+        }
+        String log = ((LiteIOServer) held.value).endOfLog();
+        if (!log.isEmpty()) {
+            System.err.println(context.getDisplayName() + " has failed. The end of the server log:\n" + log);
+        }
     }
 
     private static LiteIOServer serverOf(ExtensionContext context) {

@@ -14,7 +14,8 @@ public final class LiteIOServer extends LiteIOSpace {
     private final ServerProcess process;
 
     private LiteIOServer(ServerProcess process, Builder builder) {
-        super(new Control(process.endpoint()), null, process.endpoint(), builder.accessKey, builder.secretKey, builder.region);
+        super(new Control(process.endpoint(), process::ending), null, process.endpoint(), builder.accessKey, builder.secretKey,
+                builder.region);
         this.process = process;
     }
 
@@ -28,9 +29,16 @@ public final class LiteIOServer extends LiteIOSpace {
         return builder().start();
     }
 
-    /** Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG. */
+    /**
+     * Last lines of the server log: warnings, unless `arguments("--log", "debug")` asks for more, such as the reasons
+     * why requests are refused.
+     */
     public String log() {
         return process.log();
+    }
+
+    String endOfLog() {
+        return process.endOfLog();
     }
 
     /** Creates a space, isolated from the others. */

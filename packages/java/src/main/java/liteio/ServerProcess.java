@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The process of a server. It always ends with the process that started it.
@@ -28,7 +29,12 @@ final class ServerProcess {
     private static final Duration START_MAX = Duration.ofSeconds(30);
     private static final Duration STOP_MAX = Duration.ofSeconds(10);
     private static final long READY_POLL_MS = 5;
+    // Time for the shell to follow a server that has just closed its connections.
+    private static final Duration END_MAX = Duration.ofSeconds(1);
     private static final int LOG_LINES_MAX = 1000;
+    private static final int LOG_END_LINES = 20;
+    // Such as of a variable with a wrong letter: nobody would look into the log for it.
+    private static final Pattern WITHOUT_EFFECT = Pattern.compile(" WARN .* has no effect");
     private static final Pattern ENDPOINT = Pattern.compile("^\\s*Endpoint\\s+(\\S+)");
     private static final String WATCH = String.join("\n",
             "exec 3<&0 </dev/null",
@@ -47,8 +53,13 @@ final class ServerProcess {
     private final Thread logReader;
     private final CompletableFuture<String> announced = new CompletableFuture<>();
     private final String endpoint;
+    private volatile boolean closed;
 
     ServerProcess(List<String> command, Map<String, String> environment) {
+        this(command, environment, START_MAX);
+    }
+
+    ServerProcess(List<String> command, Map<String, String> environment, Duration startMax) {
         List<String> watched = new ArrayList<>(List.of("/bin/sh", "-c", WATCH, "liteio"));
         watched.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(watched);
@@ -62,7 +73,7 @@ final class ServerProcess {
         read("liteio-start", process.getInputStream(), this::readStart, () -> announced.complete(null));
         logReader = read("liteio-log", process.getErrorStream(), this::readLog, () -> {});
         try {
-            endpoint = waitUntilReady();
+            endpoint = waitUntilReady(startMax);
         } catch (RuntimeException error) {
             stop();
             throw error;
@@ -79,12 +90,31 @@ final class ServerProcess {
         }
     }
 
+    /** The last lines of the log; empty without any. */
+    String endOfLog() {
+        synchronized (log) {
+            return log.stream().skip(Math.max(0, log.size() - LOG_END_LINES)).collect(Collectors.joining("\n"));
+        }
+    }
+
+    /** Why a server does not answer: it was closed or has ended. Null if it should. */
+    String ending() {
+        if (closed) {
+            return "the server was closed";
+        }
+        if (!waitFor(END_MAX)) {
+            return null;
+        }
+        return ended();
+    }
+
     /** The process of the shell above the server. */
     ProcessHandle shell() {
         return process.toHandle();
     }
 
     void stop() {
+        closed = true;
         List<ProcessHandle> below = new ArrayList<>();
         process.descendants().forEach(below::add);
         try {
@@ -114,33 +144,45 @@ final class ServerProcess {
         }
     }
 
-    private String waitUntilReady() {
+    private String waitUntilReady(Duration most) {
+        long deadline = System.nanoTime() + most.toNanos();
         String found;
         try {
-            found = announced.get(START_MAX.toMillis(), TimeUnit.MILLISECONDS);
+            found = announced.get(most.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new LiteIOException("the start was interrupted", interrupted);
         } catch (Exception late) {
-            throw new LiteIOException("the server was not ready within " + START_MAX.toSeconds() + " s: " + log(), late);
+            throw lateness(most, "it has printed no address");
         }
         if (found == null) {
-            throw failure();
+            throw waitFor(END_MAX) ? new LiteIOException(ended(), null) : lateness(most, "it has closed its output");
         }
-        Control control = new Control(found);
-        long deadline = System.nanoTime() + START_MAX.toNanos();
-        while (!control.isReady()) {
-            if (waitFor(Duration.ofMillis(READY_POLL_MS)) || System.nanoTime() > deadline) {
-                throw failure();
+        Control control = new Control(found, () -> null);
+        for (String wrong = control.unready(most); wrong != null; wrong = control.unready(most)) {
+            if (waitFor(Duration.ofMillis(READY_POLL_MS))) {
+                throw new LiteIOException(ended(), null);
+            }
+            if (System.nanoTime() > deadline) {
+                throw lateness(most, wrong);
             }
         }
         return found;
     }
 
-    private LiteIOException failure() {
-        String end = waitFor(Duration.ofSeconds(1)) ? "has ended with exit code " + process.exitValue() : "is not ready";
+    private LiteIOException lateness(Duration most, String wrong) {
+        String message = "the server was not ready within " + most.toMillis() / 1000.0 + " s: " + wrong;
+        return new LiteIOException(message + "\n" + said(), null);
+    }
+
+    private String ended() {
         readLogToItsEnd();
-        return new LiteIOException("the server " + end + ": " + (log().isEmpty() ? "no output" : log()), null);
+        return "the server has ended with exit code " + process.exitValue() + ": " + said();
+    }
+
+    private String said() {
+        String end = endOfLog();
+        return end.isEmpty() ? "no output" : end;
     }
 
     private void readLogToItsEnd() {
@@ -159,6 +201,9 @@ final class ServerProcess {
     }
 
     private void readLog(String line) {
+        if (WITHOUT_EFFECT.matcher(line).find()) {
+            System.err.println(line);
+        }
         synchronized (log) {
             log.addLast(line);
             if (log.size() > LOG_LINES_MAX) {

@@ -1,11 +1,16 @@
 package liteio;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -83,6 +88,35 @@ class ExtensionTest {
             assertEquals("minioadmin", server.accessKey());
             assertEquals("eu-west-1", server.region());
             assertNotEquals(0, server.endpoint().getPort());
+        }
+    }
+
+    @Test
+    void aTestThatFailsShowsTheEndOfTheLog() {
+        ByteArrayOutputStream shown = new ByteArrayOutputStream();
+        PrintStream usual = System.err;
+        System.setErr(new PrintStream(shown, true, StandardCharsets.UTF_8));
+        try {
+            run(Failing.class).assertStatistics(each -> each.succeeded(1).failed(1));
+        } finally {
+            System.setErr(usual);
+        }
+        String said = shown.toString(StandardCharsets.UTF_8);
+        assertTrue(said.contains("fails(LiteIOServer) has failed. The end of the server log:\n"), said);
+        assertTrue(said.contains("NoSuchBucket"), said);
+        assertFalse(said.contains("succeeds("), said);
+    }
+
+    @LiteIO(arguments = {"--log", "debug"})
+    static class Failing {
+        @Test
+        void succeeds(LiteIOServer server) {
+            assertEquals(List.of(), Harness.buckets(server));
+        }
+
+        @Test
+        void fails(LiteIOServer server) {
+            Harness.keys(server, "missing");
         }
     }
 

@@ -5,13 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -128,6 +132,49 @@ class ServerTest {
         checkFailure("\"B\" is not valid", LiteIOServer.builder().buckets("B"));
         checkFailure("--no-such-flag", LiteIOServer.builder().arguments("--no-such-flag"));
         checkFailure("binary: /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
+    }
+
+    @Test
+    void aStartThatTakesTooLongSaysWhatWasAskedAndHeard() {
+        checkLate("it has printed no address", "echo starting >&2");
+        String late = checkLate("GET http://127.0.0.1:1/_liteio/health/ready: ",
+                "echo starting >&2; echo '  Endpoint  http://127.0.0.1:1'");
+        assertTrue(late.contains("ConnectException"), late);
+    }
+
+    private static String checkLate(String message, String start) {
+        List<String> program = List.of("/bin/sh", "-c", start + "; exec sleep 600");
+        String said = assertThrows(LiteIOException.class,
+                () -> new ServerProcess(program, System.getenv(), Duration.ofSeconds(1))).getMessage();
+        assertTrue(said.contains("was not ready within 1.0 s: " + message) && said.endsWith("\nstarting"), said);
+        return said;
+    }
+
+    @Test
+    void aServerThatIsGoneSaysHowItWent() {
+        LiteIOServer closed = LiteIOServer.start();
+        closed.close();
+        assertEquals("the server was closed", assertThrows(LiteIOException.class, closed::clearFaults).getMessage());
+
+        try (LiteIOServer killed = LiteIOServer.start()) {
+            killed.shell().children().forEach(ProcessHandle::destroyForcibly);
+            String said = assertThrows(LiteIOException.class, killed::clearFaults).getMessage();
+            assertTrue(said.startsWith("the server has ended with exit code 137: ") && said.endsWith(killed.log()), said);
+        }
+    }
+
+    @Test
+    void aVariableWithoutEffectIsTold() {
+        ByteArrayOutputStream told = new ByteArrayOutputStream();
+        PrintStream usual = System.err;
+        System.setErr(new PrintStream(told, true, StandardCharsets.UTF_8));
+        try {
+            LiteIOServer.builder().environment("LITEIO_DURABILTY", "os").start().close();
+        } finally {
+            System.setErr(usual);
+        }
+        String said = told.toString(StandardCharsets.UTF_8);
+        assertTrue(said.contains("did you mean LITEIO_DURABILITY?"), said);
     }
 
     private static void checkFailure(String message, LiteIOServer.Builder builder) {
