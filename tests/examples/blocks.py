@@ -18,9 +18,9 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", "crates/server/README.md",
 # Figures and samples of output, not for running. The rustdoc of a crate runs what is `rust,no_run`.
 FIGURES = ("text",)
 PROXIES = ("nginx", "caddy", "haproxy")
-PROGRAMS = ("sh", "python", "js", "rust", "go", "java", "toml", "json", "yaml", *PROXIES)
+PROGRAMS = ("sh", "python", "js", "rust", "go", "java", "xml", "toml", "json", "yaml", *PROXIES)
 # They are not run here: their lines stand in the file of their test.
-COMPILED = ("rust", "go", "java")
+COMPILED = ("rust", "go", "java", "xml")
 
 
 @dataclass(frozen=True)
