@@ -237,16 +237,24 @@ func TestATimeoutHasTheFilterAndWhatWasSeen(t *testing.T) {
 	_, space := start(t)
 	_, err := space.WaitForRequest(liteio.RequestFilter{}, 2, 10*time.Second)
 	need(t, err)
-	// With an error of spelling, as in a test that never passes.
-	filter := liteio.RequestFilter{Operation: "PutObjct", Key: "a/*"}
+	// An operation that does not come.
+	filter := liteio.RequestFilter{Operation: "DeleteObject", Key: "a/*"}
 	_, err = space.WaitForRequest(filter, 1, 50*time.Millisecond)
-	for _, part := range []string{"count=1 key=a/* operation=PutObjct", "0 of 1 came", "CreateBucket, PutObject"} {
+	for _, part := range []string{"count=1 key=a/* operation=DeleteObject", "0 of 1 came", "CreateBucket, PutObject"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error is %v, without %s", err, part)
 		}
 	}
 	_, err = space.WaitForEvent(liteio.EventFilter{Name: "s3:ObjectRemoved:*"}, 50*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "name=s3:ObjectRemoved:*") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAMistypedOperationIsRefusedAtOnce(t *testing.T) {
+	_, space := start(t)
+	_, err := space.WaitForRequest(liteio.RequestFilter{Operation: "PutObjct"}, 1, time.Minute)
+	if err == nil || !strings.Contains(err.Error(), `did you mean "PutObject"?`) {
 		t.Errorf("the error is %v", err)
 	}
 }
