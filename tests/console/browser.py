@@ -95,7 +95,7 @@ class Page:
         self.ids = itertools.count(1)
         self.events = []
         self.dialogs = []
-        for domain in ("Page", "Runtime", "Log", "Network"):
+        for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         self.size(1280, 800)
         if url != "about:blank":
@@ -135,6 +135,10 @@ class Page:
                 if entry["source"] != "network":
                     found.append(entry["text"])
         return found
+
+    def watch_network(self):
+        """From here on requests are noted: hundreds of messages for each page that is opened."""
+        self.send("Network.enable")
 
     def requests(self):
         self.run("0")

@@ -49,6 +49,7 @@ def test_a_deletion_is_cancelled_and_says_what_is_gone(page, s3, bucket, faults)
 
 
 def test_leaving_the_page_ends_a_deletion(page, s3, bucket, faults):
+    page.watch_network()
     for number in range(COUNT):
         s3.put_object(Bucket=bucket, Key=f"{number:05}", Body=b"")
     faults(operation="DeleteObjects", bucket=bucket, latency_ms=1500)

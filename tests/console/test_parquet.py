@@ -84,7 +84,7 @@ def test_all_encodings_of_values_are_read(page, server, s3, bucket):
 def test_of_a_large_file_only_the_first_pages_are_read(page, server, s3, bucket):
     numbers = [random.random() for _ in range(400_000)]
     table = pyarrow.table({"number": numbers, "text": [str(it) for it in numbers]})
-    page.events.clear()
+    page.watch_network()
     size = show(page, server, s3, bucket, table, use_dictionary=False)
     assert page.run(SHOWN) == [["number", "text"], *[[str(it), str(it)] for it in numbers[:100]]]
     page.run("0")

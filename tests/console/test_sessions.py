@@ -67,6 +67,7 @@ def test_a_late_answer_to_the_session_before_ends_no_other_one(browser, clock):
     s3 = client(clock)
     s3.create_bucket(Bucket="slow")
     page = sign_in(browser, clock)
+    page.watch_network()
     ended = {"status": 400, "code": "ExpiredToken", "times": 1}
     ask(clock, "POST", "/faults", {**ended, "operation": "GetBucketCors", "latency_ms": 3000})
     ask(clock, "POST", "/faults", {**ended, "operation": "GetBucketTagging"})

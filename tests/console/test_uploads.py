@@ -147,7 +147,7 @@ def test_parts_are_kept_for_another_try_and_not_after_it_is_given_up(page, serve
     page.sees("Not yet.", 60)
     (upload,) = s3.list_multipart_uploads(Bucket=bucket)["Uploads"]
     ask(server, "DELETE", "/faults")
-    page.events.clear()
+    page.watch_network()
     page.click("Retry")
     page.sees("1 upload finished", 60)
     assert [url for url in page.requests() if "partNumber=" in url] == []
@@ -180,6 +180,7 @@ def test_an_upload_goes_on_after_the_session_was_renewed(browser, tmp_path):
         s3 = client(server)
         s3.create_bucket(Bucket="long")
         page = sign_in(browser, server)
+        page.watch_network()
         page.run("location.hash = '#/buckets/long'")
         page.sees("Nothing here yet")
         # All parts arrive, and the last request comes too late.
