@@ -320,6 +320,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         }
     };
     tokio::pin!(pings);
+    // By the clock: nothing tells when the first requests have come.
     tokio::spawn(async {
         tokio::time::sleep(START_LASTS).await;
         tokio::task::spawn_blocking(own_pages::give_back).await

@@ -28,7 +28,7 @@ pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) {
     });
 }
 
-/// What a look finds.
+/// The state of a store at one look.
 #[derive(Clone, Debug, Default)]
 struct Now {
     is_full: bool,
@@ -49,7 +49,7 @@ impl Now {
     }
 }
 
-/// What was told.
+/// The state that the log has told.
 #[derive(Debug, Default)]
 struct Seen {
     is_full: bool,
