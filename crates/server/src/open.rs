@@ -74,14 +74,9 @@ pub(crate) async fn open(
     let tiers = config.tiers.all_tiers().map_err(OpenError)?;
     let ca_file = config.events.ca_file.as_deref();
     let targets = open_targets(&destinations, ca_file).map_err(OpenError)?;
-    // Before the audit file, which may be in the same place: its reason names no owner.
-    if let (None, Storage::Directory { path, .. }) = (&store, &config.storage)
-        && !path.is_file()
-        && let Some(advice) = refusal_to_write(path)
-    {
-        return Err(OpenError(advice));
-    }
-    let followers = followers(config).map_err(OpenError)?;
+    // The audit file may be in the data directory, and its reason names no owner.
+    let followers =
+        followers(config).map_err(|reason| OpenError(unwritable(config).unwrap_or(reason)))?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -215,6 +210,14 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
     let _given_up = GiveUp(Arc::clone(&site.given_up));
     let made = app.offload().run(move || plan.make(&site)).await;
     made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
+}
+
+/// The advice about a data directory that this user cannot write to.
+fn unwritable(config: &Config) -> Option<String> {
+    match &config.storage {
+        Storage::Directory { path, .. } if !path.is_file() => refusal_to_write(path),
+        _ => None,
+    }
 }
 
 /// The error for a failed open, with advice if the directory is not writable.

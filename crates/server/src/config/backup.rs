@@ -261,23 +261,18 @@ fn fence(text: &str) -> Result<Duration, ConfigError> {
     if text.eq_ignore_ascii_case("true") {
         return Ok(FENCE);
     }
-    match parse_duration(text) {
-        Ok(duration) if (FENCE_MIN..=FENCE_MAX).contains(&duration) => Ok(duration),
-        Ok(_) | Err(_) => error(format!(
-            "the time {text:?} is not valid: give a time from 2s to 1h, such as --fence=10s"
-        )),
-    }
+    duration_in("a time from", text, (FENCE_MIN, FENCE_MAX, "2s to 1h, such as --fence=10s"))
 }
 
-/// Parses the duration of `flag` within `(least, most, in words)`.
+/// Parses a duration within `(least, most, in words)`. A refusal says to give `asked`, such as a flag, and these words.
 fn duration_in(
-    flag: &str,
+    asked: &str,
     text: &str,
     (least, most, words): (Duration, Duration, &str),
 ) -> Result<Duration, ConfigError> {
     match parse_duration(text) {
         Ok(duration) if (least..=most).contains(&duration) => Ok(duration),
-        Ok(_) | Err(_) => error(format!("the time {text:?} is not valid: give {flag} {words}")),
+        Ok(_) | Err(_) => error(format!("the time {text:?} is not valid: give {asked} {words}")),
     }
 }
 
