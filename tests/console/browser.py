@@ -95,6 +95,7 @@ class Page:
         self.ids = itertools.count(1)
         self.events = []
         self.dialogs = []
+        self.is_watched = False
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         self.size(1280, 800)
@@ -139,8 +140,11 @@ class Page:
     def watch_network(self):
         """From here on requests are noted: hundreds of messages for each page that is opened."""
         self.send("Network.enable")
+        self.is_watched = True
 
     def requests(self):
+        if not self.is_watched:
+            raise Failed("no request is noted before watch_network")
         self.run("0")
         return [it["params"]["request"]["url"] for it in self.events if it.get("method") == "Network.requestWillBeSent"]
 

@@ -70,9 +70,17 @@ def test_a_program_that_is_not_there_is_named_in_one_line(tmp_path):
     assert done.returncode == 1 and done.stderr == "MDBOOK names no program: /nothing\n"
 
 
+def watched(browser, url):
+    """A page whose requests are noted from the first on."""
+    page = browser.page("about:blank")
+    page.watch_network()
+    page.open(url)
+    return page
+
+
 @pytest.mark.parametrize("name", ["index.html", "vectors.html", "deploy/compose/index.html", "404.html"])
 def test_a_page_in_a_browser_asks_nobody_else(browser, address, name):
-    page = browser.page(f"{address}/{name}")
+    page = watched(browser, f"{address}/{name}")
     requests = [it for it in page.requests() if not it.startswith("data:")]
     assert len(requests) > 5 and all(it.startswith(address) or name == "404.html" for it in requests), requests
     assert all("127.0.0.1" in it for it in requests), requests
@@ -82,7 +90,7 @@ def test_a_page_in_a_browser_asks_nobody_else(browser, address, name):
 
 
 def test_words_are_found(browser, address):
-    page = browser.page(f"{address}/index.html?search=standby")
+    page = watched(browser, f"{address}/index.html?search=standby")
     page.until("document.querySelectorAll('#mdbook-searchresults li').length > 3")
     assert "backup.html" in page.run("[...document.querySelectorAll('#mdbook-searchresults a')].map(it => it.href).join(' ')")
     assert all(it.startswith((address, "data:")) for it in page.requests())
