@@ -1,13 +1,13 @@
 """The chart as a release publishes it."""
 
 import os
-import shutil
 import subprocess
 import tarfile
 
 import yaml
 
 from chart import ROOT
+from chart import program as found_helm
 
 # Stands for `helm push`, which needs a registry; the rest is Helm's.
 PROGRAM = """#!/bin/sh
@@ -17,7 +17,7 @@ if [ "$1" = push ]; then cp "$2" "$PUSHED"; echo "$3" >"$PUSHED.to"; echo "Diges
 
 def test_the_chart_of_a_release_names_its_image(tmp_path):
     program = tmp_path / "helm"
-    program.write_text(PROGRAM.format(helm=shutil.which("helm")))
+    program.write_text(PROGRAM.format(helm=found_helm()))
     program.chmod(0o755)
     pushed = tmp_path / "chart.tgz"
     environment = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}", PUSHED=str(pushed))
