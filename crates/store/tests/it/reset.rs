@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use liteio_disk::effort::amount;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{
@@ -173,8 +174,9 @@ fn a_power_cut_during_a_reset_leaves_a_whole_store() {
     fill(&store, "full", 1200);
     fill_the_rest(&store);
     store.close();
-    // At every operation of the first dozens, and then at some of the rest, which are alike.
-    for at in (0..60).chain((60..).step_by(17)) {
+    // At operations of the first dozens, and then at fewer of the rest, which are alike.
+    let step = amount(3, 1) as usize;
+    for at in (0..60).step_by(step).chain((60..).step_by(17 * step)) {
         let disk = filled.kill();
         let store = Store::open_on(Arc::new(disk.clone()), config()).expect("opens");
         disk.set_fault(disk.operations() + at, Fault::Crash);

@@ -12,9 +12,9 @@ use crate::testing::{Workload, open, pairs};
 use crate::{Error, Moment};
 
 /// Seeds of a quick run, and of a whole one.
-const SEEDS: (u64, u64) = (20, 300);
+const SEEDS: (u64, u64) = (10, 300);
 /// Those of which one moment is restored.
-const SAMPLED_SEEDS: (u64, u64) = (500, 10_000);
+const SAMPLED_SEEDS: (u64, u64) = (250, 10_000);
 
 #[test]
 fn each_moment_is_restored_as_it_was() {
