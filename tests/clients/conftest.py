@@ -29,12 +29,12 @@ class Server:
     TLS = ()
     ROOT = ("--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY)
 
-    def __init__(self, *arguments, credentials=ROOT):
+    def __init__(self, *arguments, credentials=ROOT, log=subprocess.DEVNULL):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LITEIO_")}
         self.process = subprocess.Popen(
             [os.environ["LITEIO"], "server", "--address", "127.0.0.1:0",
              *credentials, *Server.TLS, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+            stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         self.endpoint = None
         for line in self.process.stdout:
             found = re.search(r"https?://127\.0\.0\.1:\d+", line)

@@ -1,5 +1,6 @@
-"""Events arrive in a queue of moto's SQS, and in Debian's Redis."""
+"""Events arrive in a queue of moto's SQS, and in Debian's Redis and NATS."""
 
+import base64
 import json
 import shutil
 import socket
@@ -64,10 +65,14 @@ def test_a_queue_of_sqs_gets_events(tmp_path):
     moto.stop()
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="there is no redis-server: apt install redis-server")
 def test_redis_gets_events_in_both_forms_of_minio():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     redis = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
                               "--requirepass", "hush"], stdout=subprocess.DEVNULL)
 
@@ -100,3 +105,88 @@ def test_redis_gets_events_in_both_forms_of_minio():
     server.stop()
     redis.terminate()
     redis.wait()
+
+
+class Nats:
+    """A client of NATS, as far as the test needs one."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self.lines = self.socket.makefile("rb")
+        self.send('CONNECT {"user":"all","pass":"hush","verbose":false,"headers":true}', "SUB told.> 1", "SUB _INBOX.own 2", "PING")
+        while self.lines.readline() != b"PONG\r\n":
+            pass
+
+    def send(self, *lines):
+        self.socket.sendall("".join(f"{line}\r\n" for line in lines).encode())
+
+    def next(self):
+        """The next message: its subject, its headers, its document."""
+        while True:
+            words = self.lines.readline().decode().split()
+            assert words, "the server has gone"
+            if words[0] not in ("MSG", "HMSG"):
+                continue
+            length = int(words[-1])
+            headers = int(words[-2]) if words[0] == "HMSG" else 0
+            body = self.lines.read(length + 2)[:length]
+            return words[1], body[:headers].decode(), json.loads(body[headers:])
+
+    def ask(self, subject, **question):
+        """The answer of JetStream."""
+        text = json.dumps(question)
+        self.send(f"PUB {subject} _INBOX.own {len(text)}", text)
+        while True:
+            to, _, answer = self.next()
+            if to == "_INBOX.own":
+                assert "error" not in answer, answer
+                return answer
+
+
+NATS_SERVER = shutil.which("nats-server") or shutil.which("target/clients-bin/nats-server")
+
+
+@pytest.mark.skipif(not NATS_SERVER, reason="there is no nats-server: apt install nats-server")
+def test_nats_gets_events(tmp_path):
+    port = free_port()
+    settings = tmp_path / "nats.conf"
+    settings.write_text(f"""
+        listen: 127.0.0.1:{port}
+        jetstream {{ store_dir: {json.dumps(str(tmp_path / "streams"))} }}
+        authorization {{ users: [
+            {{ user: all, password: hush }},
+            {{ user: liteio, password: hush, permissions: {{ publish: ["told.*", "kept.*", "_INBOX.>"], subscribe: "_INBOX.>" }} }}
+        ] }}""")
+    nats = subprocess.Popen([NATS_SERVER, "--config", settings], stderr=subprocess.DEVNULL)
+
+    def answers():
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close() is None
+        except OSError:
+            return False
+
+    wait_for(answers)
+    listener = Nats(port)
+    url = f"nats://liteio:hush@127.0.0.1:{port}"
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        server = Server("--memory", "--event-target", f"told={url}?subject=told.here", "--event-target", f"kept={url}?subject=kept.here&jetstream=on",
+                        "--event-target", f"refused={url}?subject=other", log=file)
+        s3 = client(server.endpoint)
+        for bucket in ["told", "kept", "refused"]:
+            notify(s3, bucket, f"arn:minio:sqs::{bucket}:nats")
+            s3.put_object(Bucket=bucket, Key="a ü", Body=b"1")
+        subject, headers, document = listener.next()
+        assert subject == "told.here" and "Nats-Msg-Id: " in headers
+        assert document["Key"] == "told/a ü" and document["Records"][0]["eventName"] == "ObjectCreated:Put"
+        # It waits until a stream takes it, and that has it once.
+        wait_for(lambda: "no stream of JetStream takes the subject" in log.read_text())
+        wait_for(lambda: "Permissions Violation" in log.read_text())
+        listener.ask("$JS.API.STREAM.CREATE.events", name="events", subjects=["kept.*"])
+        state = wait_for(lambda: [it for it in [listener.ask("$JS.API.STREAM.INFO.events")["state"]] if it["messages"]])
+        assert state[0]["messages"] == 1
+        kept = listener.ask("$JS.API.STREAM.MSG.GET.events", seq=1)["message"]
+        assert json.loads(base64.b64decode(kept["data"]))["Key"] == "kept/a ü"
+        server.stop()
+    nats.terminate()
+    nats.wait()

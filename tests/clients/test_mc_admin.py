@@ -235,7 +235,7 @@ def test_settings_are_told_in_the_form_of_minio(mc):
     told = mc.run("admin", "config", "get", "lite", "region")[0]["config"]
     assert told == [{"subSystem": "region", "kv": [{"key": "name", "value": "us-east-1"}]}]
     names = [it["key"] for it in mc.run("admin", "config", "get", "lite")[0]["help"]["keysHelp"]]
-    assert names == ["api", "compression", "notify_redis", "notify_sqs", "notify_webhook", "region", "site"]
+    assert names == ["api", "compression", "notify_nats", "notify_redis", "notify_sqs", "notify_webhook", "region", "site"]
     for name in names:
         assert mc.run("admin", "config", "get", "lite", name)[0]["config"][0]["subSystem"] == name
     mc.run("admin", "user", "add", "lite", "judy", "judy-secret")

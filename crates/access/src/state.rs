@@ -99,7 +99,7 @@ pub struct Settings {
 pub struct EventTarget {
     /// The name that ARNs in notifications end with.
     pub name: String,
-    /// The kind, as the last component of MinIO's ARNs names it: `webhook`, `sqs`, `redis`.
+    /// The kind, as the last component of MinIO's ARNs names it: `webhook`, `sqs`, `redis`, `nats`.
     pub kind: &'static str,
     /// The names of the users who may use it; empty for all.
     pub users: Vec<String>,

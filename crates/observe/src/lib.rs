@@ -18,7 +18,7 @@
 //! | [`trace`] | The live trace: finished requests (`entry`) without their secrets, to each account its own (`audience`) |
 //! | [`audit`] | The audit log: `entry`, `file` and its `rotation`, webhooks |
 //! | `otlp`, [`otlp_settings`] | Spans for OpenTelemetry (feature `otlp`), and their settings |
-//! | [`events`] | Event notifications of buckets: `sender` (one task per target), `message` (AWS's document), `webhook`, `sqs`, `redis` |
+//! | [`events`] | Event notifications of buckets: `sender` (one task per target), `message` (AWS's document), `webhook`, `sqs`, `redis`, `nats` |
 //! | [`delivery`] | `queue`, bounded, and `sender` (HTTP), which the others share |
 //!
 //! The crate must not know the signatures of requests or services: it sees requests only as observers do.

@@ -100,9 +100,9 @@ pub use config::{
     BlobsPlace, CertificateFiles, ClusterSettings, Config, ConfigError, ConsoleAddress,
     CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Destination, Durability,
     EventSettings, InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth,
-    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, RedisFormat,
-    RedisServer, ReplicationSettings, Scrub, SignInSettings, SqsQueue, Storage, TestAccess,
-    TierSettings, TlsSettings, Webhook,
+    NatsServer, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess,
+    RedisFormat, RedisServer, ReplicationSettings, Scrub, SignInSettings, SqsQueue, Storage,
+    TestAccess, TierSettings, TlsSettings, Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 pub use liteio_access::tiers::{Tier, TierKind};

@@ -23,7 +23,7 @@ struct Subsystem {
     keys: &'static [Key],
 }
 
-const SUBSYSTEMS: [Subsystem; 7] = [
+const SUBSYSTEMS: [Subsystem; 8] = [
     Subsystem {
         name: "api",
         description: "settings of the S3 API",
@@ -35,6 +35,15 @@ const SUBSYSTEMS: [Subsystem; 7] = [
         description: "compression of objects, which LiteIO does not have",
         has_targets: false,
         keys: &[("enable", "always off")],
+    },
+    Subsystem {
+        name: "notify_nats",
+        description: "NATS servers for events (--event-target, --event-target-file)",
+        has_targets: true,
+        keys: &[
+            ("endpoint", "host and port, without user and password"),
+            ("queue_limit", "events that wait at most (--event-queue)"),
+        ],
     },
     Subsystem {
         name: "notify_redis",
@@ -153,7 +162,7 @@ fn lines(admin: &Admin, subsystem: &str, user: &str, target: Option<&str>) -> Ve
         format!("{subsystem} {} \n", pairs.join(" "))
     };
     match (subsystem, target) {
-        ("notify_redis" | "notify_sqs" | "notify_webhook", target) => {
+        ("notify_nats" | "notify_redis" | "notify_sqs" | "notify_webhook", target) => {
             let kind = subsystem.trim_start_matches("notify_");
             let limit = app.ask(|store| store.events_waiting_max()).to_string();
             let open = app.event_targets.iter();

@@ -3,9 +3,10 @@
 //! The store writes an event in the transaction of the change that it describes (transactional
 //! outbox). For each target, a task reads its queue in order ([`sender`]), makes AWS's message of
 //! each event ([`message`]), sends it to the target ([`target`]; the kinds are [`webhook`],
-//! [`sqs`] and [`redis`], and [`open`] makes them of the [`settings`]), and deletes the accepted ones.
+//! [`sqs`], [`redis`] and [`nats`], and [`open`] makes them of the [`settings`]), and deletes the accepted ones.
 
 mod message;
+mod nats;
 mod open;
 mod redis;
 mod sender;

@@ -181,7 +181,7 @@ pub(crate) struct ServerArgs {
     pub(crate) webhook: Vec<String>,
     /// Target of event notifications of any kind, repeatable (in the variable, separated by spaces):
     /// http://… and https://… for a webhook, sqs+http://… and sqs+https://… for a queue of SQS, redis://… and
-    /// rediss://… for a Redis server.
+    /// rediss://… for a Redis server, nats://… and tls://… for a NATS server.
     #[arg(
         long,
         value_name = "NAME=URL",

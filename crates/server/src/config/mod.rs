@@ -57,7 +57,7 @@ pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAcc
 pub(crate) use liteio_import::volume::TakeOver;
 pub use liteio_observe::audit::settings::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 pub use liteio_observe::events::settings::{
-    Destination, EventSettings, RedisFormat, RedisServer, SqsQueue, Webhook,
+    Destination, EventSettings, NatsServer, RedisFormat, RedisServer, SqsQueue, Webhook,
 };
 pub use liteio_observe::otlp_settings::OtlpSettings;
 pub use liteio_wire::settings::{CertificateFiles, ConfigError, TlsSettings};

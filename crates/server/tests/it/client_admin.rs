@@ -72,10 +72,19 @@ fn users_groups_and_policies_are_those_of_the_server() {
         listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["api", "compression", "notify_redis", "notify_sqs", "notify_webhook", "region", "site"]
+        [
+            "api",
+            "compression",
+            "notify_nats",
+            "notify_redis",
+            "notify_sqs",
+            "notify_webhook",
+            "region",
+            "site"
+        ]
     );
     let listed = shell.json(&["admin", "config", "get", "a"]);
-    assert_eq!(listed[5]["description"], "region of the server (--region)");
+    assert_eq!(listed[6]["description"], "region of the server (--region)");
     for (wrong, word) in [
         (&["admin", "user", "info", "a", "carol"][..], "XMinioAdminNoSuchUser"),
         (&["admin", "group", "info", "a", "team"], "XMinioAdminNoSuchGroup"),

@@ -502,7 +502,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 30] = [
     (
         "liteio-observe",
         &["access", "client", "identity", "store", "wire"],
-        &["redis", "rustix", "serde", "tokio"],
+        &["async-nats", "redis", "rustix", "serde", "tokio"],
     ),
     ("liteio-tier", &["access", "client", "store"], &["tokio"]),
     (
@@ -579,7 +579,8 @@ const PACKAGES: [(&str, &[&str], &[&str]); 30] = [
 ];
 
 /// Packages of others that a crate names in its manifest only where [`PACKAGES`] says so.
-const NAMED: [&str; 13] = [
+const NAMED: [&str; 14] = [
+    "async-nats",
     "axum",
     "clap",
     "getrandom",

@@ -38,6 +38,7 @@ mod directory_buckets;
 mod documents;
 mod encryption;
 mod error_documents;
+mod event_nats;
 mod event_queues;
 mod event_redis;
 mod events;

@@ -1,6 +1,8 @@
 //! Settings of event targets.
 
+mod nats;
 mod redis;
+mod server_url;
 mod sqs;
 mod webhook;
 
@@ -12,6 +14,7 @@ use liteio_identity::tables::{self, Fields};
 use liteio_wire::private_file;
 use liteio_wire::settings::{ConfigError, error};
 
+pub use self::nats::NatsServer;
 pub use self::redis::{RedisFormat, RedisServer};
 pub use self::sqs::SqsQueue;
 pub use self::webhook::Webhook;
@@ -82,6 +85,8 @@ pub enum Destination {
     Sqs(SqsQueue),
     /// A list or a hash of a Redis server.
     Redis(RedisServer),
+    /// A subject of a NATS server.
+    Nats(NatsServer),
 }
 
 impl From<Webhook> for Destination {
@@ -102,10 +107,16 @@ impl From<RedisServer> for Destination {
     }
 }
 
+impl From<NatsServer> for Destination {
+    fn from(server: NatsServer) -> Destination {
+        Destination::Nats(server)
+    }
+}
+
 /// The option for one target of any kind.
 const EXAMPLE: &str = "give --event-target NAME=URL with a URL such as http://HOST/PATH for a \
-                       webhook, sqs+https://HOST/ACCOUNT/QUEUE for a queue of SQS, or \
-                       redis://HOST:PORT for a Redis server";
+                       webhook, sqs+https://HOST/ACCOUNT/QUEUE for a queue of SQS, \
+                       redis://HOST:PORT for a Redis server, or nats://HOST:PORT for a NATS server";
 
 impl Destination {
     /// Parses `NAME=URL`, whose scheme tells the kind.
@@ -118,6 +129,7 @@ impl Destination {
             Some("http" | "https") => Webhook::new(name, url).map(Destination::Webhook),
             Some("sqs+http" | "sqs+https") => SqsQueue::new(name, url).map(Destination::Sqs),
             Some("redis" | "rediss") => RedisServer::new(name, url).map(Destination::Redis),
+            Some("nats" | "tls") => NatsServer::new(name, url).map(Destination::Nats),
             _ => error(format!("the URL of the target {name:?} is of no known kind: {EXAMPLE}")),
         }
     }
@@ -127,7 +139,8 @@ impl Destination {
         match self {
             Destination::Webhook(Webhook { name, .. })
             | Destination::Sqs(SqsQueue { name, .. })
-            | Destination::Redis(RedisServer { name, .. }) => name,
+            | Destination::Redis(RedisServer { name, .. })
+            | Destination::Nats(NatsServer { name, .. }) => name,
         }
     }
 
@@ -137,6 +150,7 @@ impl Destination {
             Destination::Webhook(_) => "webhook",
             Destination::Sqs(_) => "sqs",
             Destination::Redis(_) => "redis",
+            Destination::Nats(_) => "nats",
         }
     }
 
@@ -145,7 +159,8 @@ impl Destination {
         match self {
             Destination::Webhook(Webhook { users, .. })
             | Destination::Sqs(SqsQueue { users, .. })
-            | Destination::Redis(RedisServer { users, .. }) => users,
+            | Destination::Redis(RedisServer { users, .. })
+            | Destination::Nats(NatsServer { users, .. }) => users,
         }
     }
 
@@ -155,6 +170,7 @@ impl Destination {
             Destination::Webhook(webhook) => webhook.origin(),
             Destination::Sqs(queue) => origin(&queue.url),
             Destination::Redis(server) => server.origin(),
+            Destination::Nats(server) => server.origin(),
         }
     }
 }
@@ -195,10 +211,11 @@ fn check_secrets(of: &str, secrets: &[(&str, &Option<String>)]) -> Result<(), Co
 /// A kind of table in a file of targets, its fields, and the function that reads one.
 type Kind = (&'static str, &'static [&'static str], fn(&Fields<'_>) -> Result<Destination, String>);
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     ("webhook", &webhook::KNOWN, |fields| webhook::of_table(fields).map(Destination::Webhook)),
     ("sqs", &sqs::KNOWN, |fields| sqs::of_table(fields).map(Destination::Sqs)),
     ("redis", &redis::KNOWN, |fields| redis::of_table(fields).map(Destination::Redis)),
+    ("nats", &nats::KNOWN, |fields| nats::of_table(fields).map(Destination::Nats)),
 ];
 
 /// Parses a file of targets: any number of tables of each kind.

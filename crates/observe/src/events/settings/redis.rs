@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use http::Uri;
-use percent_encoding::percent_decode_str;
-
+use super::server_url::{ServerUrl, origin};
 use super::{check_name, check_secrets, checked};
 use liteio_identity::tables::Fields;
 use liteio_wire::settings::{ConfigError, error};
@@ -105,43 +103,35 @@ impl RedisServer {
                  for TLS"
             ))
         };
-        let Ok(uri) = url.parse::<Uri>() else { return advice() };
-        let is_secure = match uri.scheme_str() {
-            Some("redis") => false,
-            Some("rediss") => true,
+        let Some(parts) = ServerUrl::parse(url) else { return advice() };
+        let is_secure = match &*parts.scheme {
+            "redis" => false,
+            "rediss" => true,
             _ => return advice(),
         };
-        let Some(host) = uri.host().filter(|host| !host.is_empty()) else { return advice() };
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let path = uri.path().trim_start_matches('/');
-        let database = match path {
+        if parts.user.is_some() && parts.password.is_none() {
+            return advice();
+        }
+        let database = match &*parts.path {
             "" => Ok(0),
             number => number.parse(),
         };
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        let (user, password) = match authority.rsplit_once('@') {
-            None => (None, None),
-            Some((sign_in, _)) => match sign_in.split_once(':') {
-                Some((user, password)) => (Some(decoded(user)), Some(decoded(password))),
-                None => return advice(),
-            },
-        };
-        let (Ok(database), false) = (database, url.contains('#')) else { return advice() };
+        let Ok(database) = database else { return advice() };
         let mut server = RedisServer {
             key: name.clone(),
             name: name.clone(),
-            host,
-            port: uri.port_u16().unwrap_or(PORT),
+            host: parts.host,
+            port: parts.port.unwrap_or(PORT),
             is_secure,
             database,
-            user: user.filter(|user| !user.is_empty()),
-            password,
+            user: parts.user,
+            password: parts.password,
             format: RedisFormat::Access,
             users: Vec::new(),
         };
-        for (field, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+        for (field, value) in parts.fields {
             match &*field {
-                "key" => server.key = value.into_owned(),
+                "key" => server.key = value,
                 "format" => server.format = RedisFormat::parse(&value)?,
                 _ => return advice(),
             }
@@ -170,15 +160,8 @@ impl RedisServer {
     /// Scheme, host and port.
     pub(super) fn origin(&self) -> String {
         let scheme = if self.is_secure { "rediss" } else { "redis" };
-        match self.host.contains(':') {
-            true => format!("{scheme}://[{}]:{}", self.host, self.port),
-            false => format!("{scheme}://{}:{}", self.host, self.port),
-        }
+        origin(scheme, &self.host, self.port)
     }
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 pub(super) const KNOWN: [&str; 7] = ["name", "url", "key", "format", "user", "password", "users"];

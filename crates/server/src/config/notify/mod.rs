@@ -1,5 +1,6 @@
 //! Targets of events in the variables of MinIO, `MINIO_NOTIFY_KIND_SETTING_NAME`. Without a name, it is `_`.
 
+mod nats;
 mod redis;
 mod webhooks;
 
@@ -7,12 +8,11 @@ use super::environment::Variables;
 use super::{ConfigError, EventSettings, error};
 
 /// Kinds of MinIO's that LiteIO does not have.
-const OTHERS: [&str; 8] =
-    ["AMQP", "ELASTICSEARCH", "KAFKA", "MQTT", "MYSQL", "NATS", "NSQ", "POSTGRES"];
+const OTHERS: [&str; 7] = ["AMQP", "ELASTICSEARCH", "KAFKA", "MQTT", "MYSQL", "NSQ", "POSTGRES"];
 
 /// True for a MinIO variable that [`add_minios`] reads.
 pub(super) fn is_of_minio(name: &str) -> bool {
-    let mut known = webhooks::KNOWN.iter().chain(&redis::KNOWN);
+    let mut known = webhooks::KNOWN.iter().chain(&redis::KNOWN).chain(&nats::KNOWN);
     known.any(|known| {
         name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     })
@@ -33,12 +33,13 @@ pub(super) fn add_minios(
         {
             return error(format!(
                 "{name}: LiteIO does not send events to this kind of target: turn it off, or send them to \
-                 a webhook, a queue of SQS or a Redis server (--event-target NAME=URL)"
+                 a webhook, a queue of SQS, a Redis or a NATS server (--event-target NAME=URL)"
             ));
         }
     }
     webhooks::add(events, variables)?;
-    redis::add(events, variables)
+    redis::add(events, variables)?;
+    nats::add(events, variables)
 }
 
 /// A variable that turns a target on or off.
