@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 
@@ -110,8 +111,13 @@ def test_redis_gets_events_in_both_forms_of_minio():
 class Nats:
     """A client of NATS, as far as the test needs one."""
 
-    def __init__(self, port):
+    def __init__(self, port, ca=None):
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        if ca:
+            # The server speaks first, without TLS.
+            while not self.socket.recv(4096).endswith(b"\r\n"):
+                pass
+            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(self.socket, server_hostname="127.0.0.1")
         self.lines = self.socket.makefile("rb")
         self.send('CONNECT {"user":"all","pass":"hush","verbose":false,"headers":true}', "SUB told.> 1", "SUB _INBOX.own 2", "PING")
         while self.lines.readline() != b"PONG\r\n":
@@ -146,8 +152,8 @@ class Nats:
 NATS_SERVER = shutil.which("nats-server") or shutil.which("target/clients-bin/nats-server")
 
 
-@pytest.mark.skipif(not NATS_SERVER, reason="there is no nats-server: apt install nats-server")
-def test_nats_gets_events(tmp_path):
+def start_nats(tmp_path, more=""):
+    """A server with a user for everything and one for LiteIO; it, and its port."""
     port = free_port()
     settings = tmp_path / "nats.conf"
     settings.write_text(f"""
@@ -156,8 +162,9 @@ def test_nats_gets_events(tmp_path):
         authorization {{ users: [
             {{ user: all, password: hush }},
             {{ user: liteio, password: hush, permissions: {{ publish: ["told.*", "kept.*", "_INBOX.>"], subscribe: "_INBOX.>" }} }}
-        ] }}""")
-    nats = subprocess.Popen([NATS_SERVER, "--config", settings], stderr=subprocess.DEVNULL)
+        ] }}
+        {more}""")
+    process = subprocess.Popen([NATS_SERVER, "--config", settings], stderr=subprocess.DEVNULL)
 
     def answers():
         try:
@@ -166,6 +173,12 @@ def test_nats_gets_events(tmp_path):
             return False
 
     wait_for(answers)
+    return process, port
+
+
+@pytest.mark.skipif(not NATS_SERVER, reason="there is no nats-server: apt install nats-server")
+def test_nats_gets_events(tmp_path):
+    nats, port = start_nats(tmp_path)
     listener = Nats(port)
     url = f"nats://liteio:hush@127.0.0.1:{port}"
     log = tmp_path / "log"
@@ -188,5 +201,32 @@ def test_nats_gets_events(tmp_path):
         kept = listener.ask("$JS.API.STREAM.MSG.GET.events", seq=1)["message"]
         assert json.loads(base64.b64decode(kept["data"]))["Key"] == "kept/a ü"
         server.stop()
+    nats.terminate()
+    nats.wait()
+
+
+@pytest.mark.skipif(not NATS_SERVER or not shutil.which("openssl"), reason="there is no nats-server or no openssl")
+def test_nats_gets_events_over_tls_if_its_certificate_is_trusted(tmp_path):
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=nats", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    nats, port = start_nats(tmp_path, f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}')
+    listener = Nats(port, certificate)
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        target = f"told=tls://liteio:hush@127.0.0.1:{port}?subject=told.here"
+        server = Server("--memory", "--event-target", target, log=file)
+        s3 = client(server.endpoint)
+        notify(s3, "mine", "arn:minio:sqs::told:nats")
+        wait_for(lambda: "invalid peer certificate" in log.read_text())
+        server.stop()
+        for scheme in ["tls", "nats"]:
+            server = Server("--memory", "--event-target", target.replace("tls:", f"{scheme}:"), "--ca-file", str(certificate), log=file)
+            s3 = client(server.endpoint)
+            notify(s3, "mine", "arn:minio:sqs::told:nats")
+            s3.put_object(Bucket="mine", Key=scheme, Body=b"1")
+            assert listener.next()[2]["Key"] == f"mine/{scheme}"
+            server.stop()
     nats.terminate()
     nats.wait()

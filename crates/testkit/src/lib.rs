@@ -17,6 +17,7 @@
 //! | `routes`, `control` | The routes (JSON), and the operations behind them, which programs with an embedded server call too |
 //! | `slot`, `named` | The place of a space, which survives a reset; spaces by name |
 //! | `faults`, `bodies`, `glob`, `operation` | Rules by which requests fail, wait or are cut off; bodies that they slow down or cut; patterns; the operation and access key of a request |
+//! | `filters` | Names of operations and events in filters, checked |
 //! | `requests`, `events`, `history` | Recorded requests and events, numbered, with waiting for more |
 //!
 //! The crate must not know IAM, routes for operators or settings: the server passes a function that makes a space.
@@ -39,6 +40,7 @@ mod bodies;
 mod control;
 mod events;
 mod faults;
+mod filters;
 mod glob;
 mod guard;
 mod history;

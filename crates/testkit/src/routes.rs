@@ -15,12 +15,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::events::EventFilter;
 use super::faults::FaultRule;
+use super::filters::{check_operation, event_names};
 use super::glob::Glob;
 use super::guard::bad_request;
 use super::history::{Happened, History};
 use super::requests::RequestFilter;
 use super::{PREFIX, TestApi};
-use liteio_wire::nearest::nearest_within;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 
@@ -230,7 +230,7 @@ impl TestApi {
                 let filter = EventFilter {
                     bucket: query.glob("bucket"),
                     key: query.glob("key"),
-                    name: query.glob("name"),
+                    name: query.get("name").map(event_names).transpose()?,
                     space: self.slot(query.get("space"))?.name.clone(),
                 };
                 let count = query.number("count", 1, LIMIT_MAX as u64)? as usize;
@@ -243,7 +243,7 @@ impl TestApi {
 
     fn request_filter(&self, query: &Query) -> Result<RequestFilter, ApiError> {
         if let Some(pattern) = query.get("operation") {
-            check_filter(pattern, &self.operations)?;
+            check_operation(pattern, &self.operations)?;
         }
         Ok(RequestFilter {
             operation: query.glob("operation"),
@@ -319,27 +319,6 @@ impl TestApi {
 
 /// Entries with their numbers, and the number after the last.
 type Found<T> = (Vec<(u64, T)>, u64);
-
-/// Refuses a mistyped operation, which no request will have. Others are taken: requests to catalogs of tables and to the admin
-/// API have names of their own.
-///
-/// # Errors
-/// `InvalidRequest`, with the name that was meant.
-fn check_filter(pattern: &str, known: &[&'static str]) -> Result<(), ApiError> {
-    let glob = Glob::new(pattern);
-    if known.iter().any(|name| glob.matches(name)) {
-        return Ok(());
-    }
-    match nearest_within(SLIPS_MAX, pattern, known.iter().copied()) {
-        Some(meant) => Err(bad_request(format!(
-            "No request will have the operation {pattern:?}: did you mean {meant:?}?"
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Differences of a mistyped name. Three are between names such as `CreateTable` and `CreateRole`.
-const SLIPS_MAX: usize = 2;
 
 /// The filter parameters of requests.
 const FILTERS: &[&str] =

@@ -4,6 +4,7 @@
 //!
 //! The messages of all events go over one connection, which is opened anew after it has failed.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use async_nats::rustls::ClientConfig;
@@ -174,7 +175,8 @@ fn not_connected(error: &ConnectError) -> NotTaken {
             NotTaken(refused())
         }
         ConnectErrorKind::TimedOut => late(CONNECT_TIMEOUT),
-        _ => NotTaken(in_one_line(error)),
+        // Its text is that of its source with the kind before it.
+        _ => NotTaken(error.source().map_or_else(|| in_one_line(error), in_one_line)),
     }
 }
 

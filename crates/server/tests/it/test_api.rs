@@ -352,6 +352,18 @@ async fn events_of_any_bucket_can_be_waited_for() {
     let waited = wait(&format!("since={next}")).await;
     assert_eq!(waited["events"][0]["name"], "s3:ObjectRemoved:Delete");
     tell(&server, "GET", "/events/wait?key=never&timeout_ms=1", Value::Null, 408).await;
+    // As the records of events have it.
+    let waited = wait("name=ObjectCreated:*").await;
+    assert_eq!(waited["events"][0]["name"], "s3:ObjectCreated:Put");
+    for (wrong, meant) in [
+        ("s3:ObjectCreatd:*", "s3:ObjectCreated:*"),
+        ("ObjectRemoved:Deleted", "s3:ObjectRemoved:Delete"),
+    ] {
+        let path = format!("/events/wait?name={wrong}");
+        let refused = ask(&server, "GET", &path, &Value::Null).await;
+        let told = refused.expect_error(400, "InvalidRequest").text();
+        assert!(told.contains("did you mean") && told.contains(meant), "{told}");
+    }
 }
 
 #[test]

@@ -24,6 +24,9 @@ macro_rules! kinds {
         }
 
         impl EventKind {
+            /// All kinds.
+            pub const ALL: &[EventKind] = &[$(Self::$kind,)*];
+
             /// Name of the kind, without `s3:`.
             #[must_use]
             pub fn name(self) -> &'static str {
