@@ -11,9 +11,12 @@ use crate::cli::{
     self, Command, ExecCommand, HealthArgs, MetricsTokenArgs, ServerArgs, Source, Stop,
 };
 use crate::config::environment::{self, Variables};
-use crate::config::{Config, Profile, resolve_health_url, resolve_keys};
+use crate::config::{
+    Config, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Profile, resolve_health_url, resolve_keys,
+};
 use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
+use crate::output::{print, print_bytes};
 use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
@@ -45,12 +48,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Health(arguments)) => ask_health(&arguments),
-        Ok(Command::MetricsToken(arguments)) => {
-            let expires = SystemClock.now_ms() / 1000 + u64::from(arguments.days) * 86_400;
-            let MetricsTokenArgs { access_key, secret_key, .. } = &arguments;
-            print(&(scraper::token(access_key, secret_key, expires) + "\n"));
-            ExitCode::SUCCESS
-        }
+        Ok(Command::MetricsToken(arguments)) => make_metrics_token(&arguments),
         Ok(Command::Client(arguments)) => {
             let program = OsString::from("liteio client");
             liteio_client::run(iter::once(program).chain(arguments.arguments))
@@ -151,14 +149,25 @@ fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn print(text: &str) {
-    print_bytes(text.as_bytes());
-}
-
-fn print_bytes(text: &[u8]) {
-    // A closed standard output is not an error of the command.
-    let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text).and_then(|()| stdout.flush());
+/// Signs a token for scrapers. A server with keys of its own refuses one that is made with the default pair.
+fn make_metrics_token(arguments: &MetricsTokenArgs) -> ExitCode {
+    let MetricsTokenArgs { access_key, secret_key, days } = arguments;
+    match (access_key == DEFAULT_ACCESS_KEY, secret_key == DEFAULT_SECRET_KEY) {
+        (true, true) => {
+            let _ = writeln!(
+                io::stderr(),
+                "liteio: made with the default key {access_key}: for a server with a key of its own give --access-key \
+                 (LITEIO_ACCESS_KEY) and --secret-key (LITEIO_SECRET_KEY)"
+            );
+        }
+        (false, true) => {
+            return fail(USAGE, &"--access-key needs --secret-key (LITEIO_SECRET_KEY): give both");
+        }
+        (_, false) => {}
+    }
+    let expires = SystemClock.now_ms() / 1000 + u64::from(*days) * 86_400;
+    print(&(scraper::token(access_key, secret_key, expires) + "\n"));
+    ExitCode::SUCCESS
 }
 
 fn ask_health(arguments: &HealthArgs) -> ExitCode {

@@ -44,6 +44,7 @@
 //! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and the variables of other servers (`config/environment`), and profiles |
 //! | `backup` | The continuous backup of a server, and the commands on one |
 //! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
+//! | `output` | Standard output of the commands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `notify`, `condition` | Messages to the service manager, and what they say |
 //! | `platform` | Signals and limits of the process |
@@ -59,6 +60,9 @@
 //! | `testkit` (default) | The test API, `/_liteio/test`, for programs that embed a server too |
 //! | `otlp` (default) | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
+
+// `say!` does not panic when nobody reads.
+#![warn(clippy::print_stdout)]
 
 mod about;
 mod agreement;
@@ -82,6 +86,7 @@ mod made_credentials;
 mod minio_volume;
 mod notify;
 mod open;
+mod output;
 mod own_pages;
 mod platform;
 mod repair;

@@ -8,6 +8,7 @@ use liteio_store::{RepairReport, Store, StoreConfig};
 use crate::cli::RepairArgs;
 use crate::config::resolve_keys;
 use crate::keys;
+use crate::output::say;
 use crate::verify::{Progress, describe, print_missing, undecrypted};
 use liteio_store::DEFAULT_DIRECTORY;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
     let verb = if only_look { "would be " } else { "" };
     print(&report, verb);
     print_missing(path, &report.missing);
-    println!(
+    say!(
         "{}: {} {verb}removed, {verb}set aside in blobs/lost: {} blobs, {} left{}",
         path.display(),
         report.removed.len(),
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
         undecrypted(&report.missing)
     );
     if only_look && !report.is_empty() {
-        println!("nothing was changed: copy the directory, then repeat with --yes");
+        say!("nothing was changed: copy the directory, then repeat with --yes");
         return Ok(false);
     }
     Ok(report.left.is_empty() && report.missing.is_empty())
@@ -51,21 +52,21 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
 fn print(report: &RepairReport, verb: &str) {
     for numbers in &report.passed_over {
         let (first, last) = (numbers.start(), numbers.end());
-        println!("lost: log records {first} to {last} and their updates");
+        say!("lost: log records {first} to {last} and their updates");
     }
     if report.lost_blocks > 0 {
-        println!("lost: {} blocks of records between log and tree", report.lost_blocks);
+        say!("lost: {} blocks of records between log and tree", report.lost_blocks);
     }
     if let Some(end) = &report.log_end {
-        println!("lost: {end}");
+        say!("lost: {end}");
     }
     for damage in &report.removed {
-        println!("{verb}removed: {}", describe(damage));
+        say!("{verb}removed: {}", describe(damage));
     }
     for damage in &report.mended {
-        println!("{verb}rewritten: {}", describe(damage));
+        say!("{verb}rewritten: {}", describe(damage));
     }
     for damage in &report.left {
-        println!("not repaired (retry, restore or delete it): {}", describe(damage));
+        say!("not repaired (retry, restore or delete it): {}", describe(damage));
     }
 }

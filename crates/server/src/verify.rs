@@ -9,6 +9,7 @@ use liteio_store::{Damage, KeyRing, MissingKeys, Store, StoreConfig, StoreError}
 use crate::cli::VerifyArgs;
 use crate::config::resolve_keys;
 use crate::keys;
+use crate::output::say;
 use liteio_store::DEFAULT_DIRECTORY;
 
 /// Checks the directory without changing it, and prints the damage and the missing keys.
@@ -28,11 +29,11 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
         verify(path, keys, &mut |done, total| progress.set(done, total))?;
     progress.bar.finish_and_clear();
     for line in &damaged {
-        println!("damaged: {line}");
+        say!("damaged: {line}");
     }
     print_missing(path, &missing);
-    println!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
-    println!("{COPY_ADVICE}");
+    say!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
+    say!("{COPY_ADVICE}");
     Ok(damaged.is_empty() && missing.is_empty())
 }
 
@@ -51,7 +52,7 @@ struct Found {
 pub(crate) fn print_missing(path: &Path, missing: &MissingKeys) {
     if !missing.is_empty() {
         let keys = keys::describe_missing(missing);
-        println!("{}: {keys}; only their ciphertext was checked. {}", path.display(), keys::ADVICE);
+        say!("{}: {keys}; only their ciphertext was checked. {}", path.display(), keys::ADVICE);
     }
 }
 
@@ -73,13 +74,13 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
         error => named(error),
     })?;
     if report.is_unlocked {
-        println!(
+        say!(
             "{}: the lock file is missing or cannot be read, so a server that uses the directory was not noticed: \
              stop it first",
             path.display()
         );
     }
-    println!(
+    say!(
         "{}: {} objects, {} blobs, {} vectors and {} bytes checked, {} orphans, {} lost",
         path.display(),
         report.objects,
@@ -90,23 +91,23 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
         report.lost.len()
     );
     if report.sealed > 0 {
-        println!(
+        say!(
             "{}: {} objects that are encrypted with keys of clients were checked only as stored",
             path.display(),
             report.sealed
         );
     }
     for lost in &report.lost {
-        println!("lost: {lost}");
+        say!("lost: {lost}");
     }
     if let Some(end) = &report.log_end {
-        println!("{}: {end}", path.display());
+        say!("{}: {end}", path.display());
     }
     for damage in &report.outstanding {
-        println!("outstanding: {}", name_of(damage));
+        say!("outstanding: {}", name_of(damage));
     }
     if report.outstanding_count > 0 {
-        println!(
+        say!(
             "{}: {} objects and parts are only in the backup yet, since the directory was restored lazily",
             path.display(),
             report.outstanding_count

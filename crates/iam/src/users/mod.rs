@@ -40,6 +40,7 @@ pub struct Users {
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
     owner_id: Option<String>,
+    unopened: u64,
     parts: Mutex<Parts>,
     /// Serializes changes: each starts from the result of the previous one.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -98,7 +99,7 @@ impl Users {
         }
         let keys = SecretKeys::new(ring, own.as_ref());
         let mut state = State::read(&identities);
-        let (resealed, _) = resealed(&state, &keys)?;
+        let (resealed, unopened) = resealed(&state, &keys)?;
         // A standby leaves that to its primary.
         if !resealed.is_empty() && store.suspended().is_none() {
             let stamp = store.change_identities(resealed, Some(identities.stamp)).wait()?;
@@ -115,6 +116,7 @@ impl Users {
             ca_file,
             issuers,
             owner_id,
+            unopened,
             parts: Mutex::new(Parts {
                 configured: Arc::new(directory),
                 stamps,
@@ -124,6 +126,11 @@ impl Users {
             changing: Arc::default(),
             is_retired: AtomicBool::new(false),
         })
+    }
+
+    /// Secrets of access keys, targets and tiers that no key of the server opened when it started.
+    pub fn unopened(&self) -> u64 {
+        self.unopened
     }
 
     /// The targets of replication that were added at run time.

@@ -7,6 +7,7 @@ use super::moment::now_ms;
 use super::progress::Progress;
 use super::{CommandError, open};
 use crate::cli::PruneArgs;
+use crate::output::say;
 
 /// Reads everything that a moment needs, and prints the damage. `Ok(false)` if there is any.
 pub(super) fn verify(repository: &Repository) -> Result<bool, CommandError> {
@@ -20,9 +21,9 @@ pub(super) fn verify(repository: &Repository) -> Result<bool, CommandError> {
     let damaged = verified.damaged.len() as u64;
     let noted = repository.note_verification(Verification { time_ms: now_ms(), damaged });
     for line in &verified.damaged {
-        println!("damaged: {line}");
+        say!("damaged: {line}");
     }
-    println!(
+    say!(
         "{}: {} generations, {} bases, {} segments, {} blobs and {} bytes checked, {} damaged",
         repository.shown(),
         verified.generations,
@@ -33,21 +34,21 @@ pub(super) fn verify(repository: &Repository) -> Result<bool, CommandError> {
         verified.damaged.len()
     );
     if verified.without_bytes > 0 {
-        println!(
+        say!(
             "{} blobs are named and not in the backup: they were damaged when it was made, or deleted \
              before a base was complete",
             verified.without_bytes
         );
     }
     if verified.unreadable > 0 {
-        println!(
+        say!(
             "{} pairs and blobs were damaged in the data directory when they were backed up: run \
              `liteio verify` there",
             verified.unreadable
         );
     }
     if let Err(error) = noted {
-        println!("the server is not told of this verification: {error}");
+        say!("the server is not told of this verification: {error}");
     }
     Ok(verified.damaged.is_empty())
 }
@@ -64,7 +65,7 @@ pub(super) fn prune(arguments: &PruneArgs) -> Result<bool, CommandError> {
     let keep_ms = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
     let retention = Retention { keep_ms, bases: arguments.keep_bases };
     let pruned = liteio_backup::prune(&repository, &retention, now_ms())?;
-    println!(
+    say!(
         "{}: {} objects and {} bytes removed, {} objects kept",
         repository.shown(),
         pruned.objects,

@@ -30,6 +30,7 @@ use super::progress::Progress;
 use super::{CommandError, check_apart};
 use crate::cli::CopyArgs;
 use crate::config::Storage;
+use crate::output::say;
 
 /// The name of the socket in the data directory.
 const SOCKET: &str = "copy.socket";
@@ -99,9 +100,9 @@ pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
     };
     drop(progress);
     for reason in &copied.reasons {
-        println!("left out: {reason}");
+        say!("left out: {reason}");
     }
-    println!(
+    say!(
         "{}: copy of {}: {} pairs and {} bytes written, {} blobs linked, {} blobs of {} bytes copied, {} vectors, {} left out",
         directory.display(),
         shown(copied.time_ms),

@@ -4,18 +4,17 @@ use liteio_backup::{Manifest, Parent, Repository};
 
 use super::CommandError;
 use super::moment::{now_ms, shown};
+use crate::output::say;
 
 /// Prints the generations with their bases.
 pub(super) fn list(repository: &Repository) -> Result<bool, CommandError> {
-    println!("{}", heading(repository));
+    say!("{}", heading(repository));
     for id in repository.generation_ids()? {
         let generation = repository.generation(id)?;
-        println!("generation {}", generation.name());
+        say!("generation {}", generation.name());
         if let Some(parent) = generation.bases.first().and_then(|base| base.parent) {
             let Parent { generation, through } = parent;
-            println!(
-                "  continues record {through} of generation {generation:016x}, by a promotion"
-            );
+            say!("  continues record {through} of generation {generation:016x}, by a promotion");
         }
         for base in &generation.bases {
             let Manifest { complete_at, time_ms, pairs, bytes, unreadable, .. } = base;
@@ -23,17 +22,17 @@ pub(super) fn list(repository: &Repository) -> Result<bool, CommandError> {
                 0 => String::new(),
                 count => format!(", {count} unreadable"),
             };
-            println!(
+            say!(
                 "  base {complete_at} of {}: {pairs} pairs, {bytes} bytes{damaged}",
                 shown(*time_ms)
             );
         }
-        println!("  {} segments, {} bytes", generation.segments.len(), generation.segment_bytes);
+        say!("  {} segments, {} bytes", generation.segments.len(), generation.segment_bytes);
         match repository.reach(&generation)? {
             Some((from_ms, to_ms)) => {
-                println!("  restorable from {} to {}", shown(from_ms), shown(to_ms));
+                say!("  restorable from {} to {}", shown(from_ms), shown(to_ms));
             }
-            None => println!("  nothing can be restored: it has no complete base"),
+            None => say!("  nothing can be restored: it has no complete base"),
         }
     }
     Ok(true)
@@ -41,7 +40,7 @@ pub(super) fn list(repository: &Repository) -> Result<bool, CommandError> {
 
 /// Prints how far the backup reaches. `Ok(false)` if it has no complete base.
 pub(super) fn status(repository: &Repository) -> Result<bool, CommandError> {
-    println!("{}", heading(repository));
+    say!("{}", heading(repository));
     let mut reached: Option<(u64, u64)> = None;
     let mut alive_ms = None;
     for id in repository.generation_ids()? {
@@ -54,13 +53,13 @@ pub(super) fn status(repository: &Repository) -> Result<bool, CommandError> {
     }
     if let Some(alive_ms) = alive_ms {
         let seconds = now_ms().saturating_sub(alive_ms) / 1000;
-        println!("last sign of the writer: {}, {seconds} seconds ago", shown(alive_ms));
+        say!("last sign of the writer: {}, {seconds} seconds ago", shown(alive_ms));
     }
     match reached {
         Some((from_ms, to_ms)) => {
-            println!("restorable from {} to {}", shown(from_ms), shown(to_ms));
+            say!("restorable from {} to {}", shown(from_ms), shown(to_ms));
         }
-        None => println!("nothing can be restored: there is no complete base yet"),
+        None => say!("nothing can be restored: there is no complete base yet"),
     }
     Ok(reached.is_some())
 }

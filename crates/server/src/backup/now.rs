@@ -14,6 +14,7 @@ use crate::cli::NowArgs;
 use crate::config::Storage;
 use crate::config::backup::{UPLOADS, resolve_target};
 use crate::config::environment::Variables;
+use crate::output::say;
 
 /// Backs a directory up, and prints what was sent. `Ok(false)` if a part of it is damaged.
 pub(super) fn run(arguments: &NowArgs) -> Result<bool, CommandError> {
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: &NowArgs) -> Result<bool, CommandError> {
     let state = writer.once();
     store.close();
     let state = state?;
-    println!(
+    say!(
         "{location}: backed up to {}: {} objects and {} bytes sent, {} pairs and blobs unreadable",
         shown(state.kept_ms.unwrap_or_default()),
         state.sent_objects,

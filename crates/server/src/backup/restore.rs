@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::{CommandError, check_apart, open};
 use crate::cli::{BackupTargetArgs, RestoreArgs};
 use crate::config::Storage;
+use crate::output::say;
 
 /// Restores everything. `Ok(false)` if something was left out.
 pub(super) fn run(arguments: &RestoreArgs) -> Result<bool, CommandError> {
@@ -51,9 +52,9 @@ pub(super) fn restore(
     drop(progress);
     let restored = restored?;
     for reason in &restored.reasons {
-        println!("left out: {reason}");
+        say!("left out: {reason}");
     }
-    println!(
+    say!(
         "{}: restored to {} (generation {}, record {}): {} blobs of {} bytes, {} vectors, {} left \
          out",
         directory.display(),
@@ -66,7 +67,7 @@ pub(super) fn restore(
         restored.left_out
     );
     if arguments.lazy && restored.blobs > 0 {
-        println!(
+        say!(
             "{}: these blobs are only in the backup: start the server with --backup {location}, which brings them",
             directory.display()
         );

@@ -40,6 +40,16 @@ pub(super) fn of(
                 return Readiness::NotReady(reason.into());
             }
             let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
+            let ready = match (ready, spaces.main().users.unopened()) {
+                (Readiness::Ready, count @ 1..) => Readiness::Degraded(
+                    format!(
+                        "{count} secrets of access keys, targets or tiers are sealed by a master key that the server \
+                         lacks, so that their users cannot sign in: start it with all keys"
+                    )
+                    .into(),
+                ),
+                (ready, _) => ready,
+            };
             match (ready, app.store.suspended()) {
                 // A standby is ready for what it is there for.
                 (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {

@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -198,6 +198,11 @@ fn secrets_of_users_need_the_master_key_too() {
     form("Action=CreateAccessKey&UserName=ann&Version=2010-05-08");
     running.signal("TERM");
     ok(&directory, &["key", "new", "other.key"]);
+    let running = serve(&directory, &["--master-key-file", "other.key"]);
+    let ready = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
+    let ready = String::from_utf8(ready).expect("text");
+    assert!(ready.contains("degraded") && ready.contains("1 secrets of access keys"), "{ready}");
+    running.signal("TERM");
     for given in [&["--master-key-file", "other.key"][..], &[]] {
         let (text, code) =
             run(&directory, &[&["key", "rewrap", "--data-dir", "data"], given].concat());
@@ -244,6 +249,22 @@ fn the_health_tells_of_objects_whose_keys_the_server_lacks() {
         (&"degraded".into(), &2.into()),
         "{told}"
     );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error_of_a_command() {
+    let directory = directory();
+    serve(&directory, &[]).signal("TERM");
+    for command in ["verify", "repair"] {
+        let mut child = liteio(&directory);
+        child.args([command, "--data-dir", "data"]);
+        let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("it runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !told.contains("panic"), "{command}: {output:?}");
+    }
 }
 
 /// A command that finds no data must not have found all of it sound.

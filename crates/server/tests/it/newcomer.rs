@@ -180,6 +180,11 @@ fn a_token_for_prometheus_needs_no_other_program() {
     let without = b"GET /_liteio/metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let answer = ask(&address, without);
     assert!(answer.contains("Metrics need a token"), "{answer}");
+    let output = liteio(&directory).args(["metrics-token", "--access-key", "me"]).output();
+    let output = output.expect("it runs");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("give both"), "{output:?}");
+    let output = liteio(&directory).arg("metrics-token").output().expect("it runs");
+    assert!(stderr(&output).contains("made with the default key liteio"), "{output:?}");
     let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
     assert_eq!(output.expect("it runs").status.code(), Some(2));
 }
