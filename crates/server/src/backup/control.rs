@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CommandError;
 use crate::cli::PromoteArgs;
+use crate::output::say;
 
 /// Time in which a standby takes a request: it may be applying a long segment.
 const TAKEN: Duration = Duration::from_secs(30);
@@ -101,7 +102,8 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
         if begun.elapsed() > TAKEN {
             let _ = fs::remove_file(directory.join(REQUEST));
             return Err(failed(format!(
-                "no standby runs on {shown}: start `liteio standby` with it, and see its log"
+                "no standby runs on {shown}: start `liteio standby` with it, and see its log. A primary that has lost its \
+                 lease is made one again by removing the object `lease` of its backup, and a restart"
             )));
         }
         thread::park_timeout(PAUSE);
@@ -118,7 +120,7 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
                 return Err(failed(reason));
             }
             let seconds = begun.elapsed().as_secs_f64();
-            println!("{shown}: promoted in {seconds:.1} seconds: this server is the primary now");
+            say!("{shown}: promoted in {seconds:.1} seconds: this server is the primary now");
             return Ok(true);
         }
         thread::park_timeout(PAUSE);

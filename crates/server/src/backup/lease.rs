@@ -26,7 +26,8 @@ const WAIT: Duration = Duration::from_millis(20);
 const CLAIMED: &str =
     "This server hands over to a standby, which becomes the primary. Reading still works.";
 const LOST: &str = "Another server is the primary now: this one has lost its lease at the backup and refuses writes. \
-     Write to the other one. Reading still works.";
+     Write to the other one. If it is gone, and this one shall be the primary again, stop this one, remove the object \
+     `lease` of the backup, and start it again. Reading still works.";
 
 /// The lease of a primary.
 pub(super) struct LeaseKeeper {

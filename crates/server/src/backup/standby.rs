@@ -5,6 +5,8 @@
 //! liteio promote ──► control ──► promote: the lease, the store ──► Backup::start
 //! ```
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -160,11 +162,24 @@ fn restore(
     let told = |error: Error| error.to_string();
     let config = StoreConfig { durability, ..StoreConfig::directory(path.clone()) };
     if path.join("format").exists() {
-        return Store::is_standby(&config).map_err(|error| error.to_string());
+        if Store::is_standby(&config).map_err(|error| error.to_string())? {
+            return mark(&path).map(|()| true);
+        }
+        // One that had the lease, or a copy of it, would take it from the primary.
+        if !path.join(MARK).exists() {
+            return Err(format!(
+                "{} is the directory of a primary, or a copy of one, and no standby's: name a new directory, or start \
+                 `liteio --backup` with it if it shall be the primary",
+                path.display()
+            ));
+        }
+        tracing::info!("this standby has been promoted: it starts as the primary");
+        return Ok(false);
     }
     let repository = Repository::open(target, key.as_ref()).map_err(told)?;
     tracing::info!(location = repository.shown(), "restoring the newest base into a standby");
     let restored = repository.restore_standby(config, &mut |_| {}).map_err(told)?;
+    mark(&path)?;
     for reason in &restored.reasons {
         tracing::warn!(reason, "left out");
     }
@@ -177,6 +192,20 @@ fn restore(
         "restored"
     );
     Ok(true)
+}
+
+/// The file in a directory that was made by a standby: only such a one may start as a primary here.
+const MARK: &str = "made-by-standby";
+
+/// Marks the directory of a standby, before it can be promoted.
+fn mark(directory: &Path) -> Result<(), String> {
+    let path = directory.join(MARK);
+    if path.exists() {
+        return Ok(());
+    }
+    let made = File::create(&path).and_then(|file| file.sync_all());
+    let made = made.and_then(|()| File::open(directory)?.sync_all());
+    made.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 impl Standby {

@@ -237,6 +237,14 @@ async fn a_primary_hands_over_and_stays_without_writes() {
     told(&directory, 0, &["verify", "--data-dir", "standby"]);
     let verified = told(&directory, 0, &["backup", "verify", &location]);
     assert!(verified.contains(" 0 damaged"), "{verified}");
+
+    // The way back: without the lease of another one, the former primary takes it at its start.
+    let place = location.strip_prefix("file://").expect("a directory");
+    std::fs::remove_file(std::path::Path::new(place).join("lease")).expect("removed");
+    let primary = Served::backed_up(&directory, "data", &backup);
+    primary.put("/plain/again", "x").await;
+    primary.kept().await;
+    primary.end();
 }
 
 #[tokio::test]
@@ -391,6 +399,7 @@ async fn what_cannot_be_a_standby_is_refused_with_a_line() {
     let rows: Vec<(i32, Vec<&str>, &str)> = vec![
         (1, vec!["standby", &none, "new"], "there is no backup at"),
         (1, vec!["standby", &location, "full"], "is not empty"),
+        (1, vec!["standby", &location, "data"], "is the directory of a primary, or a copy of one"),
         (2, vec!["standby", &location, "new", "--bucket", "photos"], "remove --bucket"),
         (2, vec!["standby", &location, "new", "--test-api"], "remove --test-api"),
         (2, vec!["standby", &location, "new", "--memory"], "remove --memory"),
