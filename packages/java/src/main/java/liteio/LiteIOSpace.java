@@ -157,7 +157,7 @@ public class LiteIOSpace implements AutoCloseable {
     }
 
     /** Waits up to ten seconds for a matching event, without a notification configuration, and returns all matches. */
-    public List<Event> waitForEvent(Filter filter) {
+    public List<RecordedEvent> waitForEvent(Filter filter) {
         return waitForEvent(filter, WAIT_MAX);
     }
 
@@ -166,8 +166,8 @@ public class LiteIOSpace implements AutoCloseable {
      *
      * @throws LiteIOException.Timeout without a match in time
      */
-    public List<Event> waitForEvent(Filter filter, Duration most) {
-        return Json.list(await("/events/wait", filter, filter.fields(), most), "events", Event::new);
+    public List<RecordedEvent> waitForEvent(Filter filter, Duration most) {
+        return Json.list(await("/events/wait", filter, filter.fields(), most), "events", RecordedEvent::new);
     }
 
     /** Deletes the space and its contents. */

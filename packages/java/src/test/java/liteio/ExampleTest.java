@@ -70,7 +70,7 @@ class ExampleTest {
             space.clock().advance(Duration.ofDays(3));
             space.clock().reset();
 
-            List<Event> events = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("*.jpg"));
+            List<RecordedEvent> events = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("*.jpg"));
             assertEquals("photos", events.get(0).bucket);
             s3.close();
         }

@@ -172,7 +172,7 @@ class TestApiTest {
     void requestsAndEventsAreWaitedFor() {
         CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> Harness.put(space, "bucket", "late", "12345"));
         assertEquals("PUT", space.waitForRequest(Filter.of().operation("PutObject").key("late")).get(0).method);
-        Event event = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("late")).get(0);
+        RecordedEvent event = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("late")).get(0);
         assertEquals("bucket", event.bucket);
         assertEquals(5, event.size);
         writing.join();

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.time.Duration;
 import java.util.List;
-import liteio.Event;
 import liteio.Fault;
 import liteio.Filter;
 import liteio.LiteIO;
 import liteio.LiteIOSpace;
+import liteio.RecordedEvent;
 import liteio.Rule;
 import org.junit.jupiter.api.Test;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
@@ -40,7 +40,7 @@ class PhotosTest {
         space.clock().advance(Duration.ofDays(3));
         space.clock().reset();
 
-        List<Event> events = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("*.jpg"));
+        List<RecordedEvent> events = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("*.jpg"));
         assertEquals("photos", events.get(0).bucket);
         s3.close();
     }

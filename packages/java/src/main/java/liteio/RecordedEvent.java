@@ -4,7 +4,7 @@ import com.google.gson.JsonObject;
 import java.time.Instant;
 
 /** A change of an object, as in event notifications. Unknown fields are null. */
-public final class Event {
+public final class RecordedEvent {
     public final long sequence;
     public final String name;
     public final String bucket;
@@ -14,7 +14,7 @@ public final class Event {
     public final String etag;
     public final Instant time;
 
-    Event(JsonObject record) {
+    RecordedEvent(JsonObject record) {
         sequence = record.get("sequence").getAsLong();
         name = Json.text(record, "name");
         bucket = Json.text(record, "bucket");
