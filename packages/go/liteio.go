@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-const region = "us-east-1"
+const defaultRegion = "us-east-1"
 
 // The name of the embedded field, because Space is a method of Server.
 type mainSpace = Space
@@ -47,7 +47,7 @@ func Start(t testing.TB, options ...Option) *Server {
 
 // Run starts a server; Stop stops it.
 func Run(options ...Option) (*Server, error) {
-	settings := settings{region: region, environment: map[string]string{}}
+	settings := settings{environment: map[string]string{}}
 	for _, option := range options {
 		option(&settings)
 	}
@@ -63,11 +63,15 @@ func Run(options ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	region := settings.region
+	if region == "" {
+		region = defaultRegion
+	}
 	space := &Space{
 		Endpoint:  process.endpoint,
 		AccessKey: settings.accessKey,
 		SecretKey: settings.secretKey,
-		Region:    settings.region,
+		Region:    region,
 		control:   newControl(process.endpoint),
 	}
 	return &Server{mainSpace: space, process: process}, nil

@@ -252,6 +252,22 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+func TestAnyRegionIsAcceptedUnlessOneIsGiven(t *testing.T) {
+	for _, options := range [][]liteio.Option{nil, {liteio.Profile("localstack")}} {
+		server := liteio.Start(t, options...)
+		if server.Region != "us-east-1" || server.Env()["AWS_REGION"] != "us-east-1" {
+			t.Errorf("the region is %s, the variables are %v", server.Region, server.Env())
+		}
+		elsewhere := *server.Main()
+		elsewhere.Region = "eu-central-1"
+		put(t, &elsewhere, "/photos", "")
+		check(t, server.Main(), "/photos", 200, "")
+	}
+	elsewhere := *liteio.Start(t, liteio.Region("eu-west-1")).Main()
+	elsewhere.Region = "eu-central-1"
+	check(t, &elsewhere, "/", 400, "AuthorizationHeaderMalformed")
+}
+
 func TestADataDirectoryKeepsItsData(t *testing.T) {
 	directory := t.TempDir()
 	first, err := liteio.Run(liteio.DataDir(directory), liteio.Buckets("kept"))

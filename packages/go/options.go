@@ -33,7 +33,7 @@ func Credentials(accessKey, secretKey string) Option {
 	return func(s *settings) { s.accessKey, s.secretKey = accessKey, secretKey }
 }
 
-// Region sets the region that requests are signed for. The default is us-east-1.
+// Region sets the only region that the server accepts. By default it accepts any, and clients get us-east-1.
 func Region(name string) Option { return func(s *settings) { s.region = name } }
 
 // Arguments adds flags of `liteio server`, except those of credentials, region, address and TLS.
@@ -58,7 +58,10 @@ func (s *settings) complete() {
 }
 
 func (s *settings) command() []string {
-	command := []string{"server", "--address", "127.0.0.1:0", "--region", s.region}
+	command := []string{"server", "--address", "127.0.0.1:0"}
+	if s.region != "" {
+		command = append(command, "--region", s.region)
+	}
 	if s.dataDir == "" {
 		command = append(command, "--memory")
 	} else {

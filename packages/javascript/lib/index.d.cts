@@ -9,7 +9,7 @@ export interface ServerOptions {
   profile?: "minio" | "localstack" | "s3mock";
   accessKeyId?: string;
   secretAccessKey?: string;
-  /** Default: us-east-1. */
+  /** The only region that the server accepts; default: any is, and clients get us-east-1. */
   region?: string;
   /** Path of the server binary. */
   binary?: string;

@@ -54,7 +54,7 @@ class Server extends MainSpace {
 
 async function startServer(options = {}) {
   checkNames("startServer", options, OPTIONS);
-  const { buckets = [], args = [], profile, seed, dataDir, region = REGION } = options;
+  const { buckets = [], args = [], profile, seed, dataDir, region } = options;
   for (const [name, list] of Object.entries({ buckets, args })) {
     if (!Array.isArray(list)) {
       throw new TypeError(`${name} is a list of strings`);
@@ -63,7 +63,8 @@ async function startServer(options = {}) {
   const pair = profile === "minio" ? ["minioadmin", "minioadmin"] : ["liteio", "liteio123"];
   const { accessKeyId = pair[0], secretAccessKey = pair[1] } = options;
   const command = [
-    findBinary(options.binary), "server", "--address", "127.0.0.1:0", "--region", region,
+    findBinary(options.binary), "server", "--address", "127.0.0.1:0",
+    ...(region === undefined ? [] : ["--region", region]),
     ...(dataDir === undefined ? ["--memory"] : ["--data-dir", dataDir]),
     ...buckets.flatMap((bucket) => ["--bucket", bucket]),
     ...(seed === undefined ? [] : ["--seed", seed]),
@@ -79,7 +80,7 @@ async function startServer(options = {}) {
     LITEIO_TEST_API: "local",
     ...options.environment,
   });
-  return new Server(started, { endpoint: started.endpoint, accessKeyId, secretAccessKey, region });
+  return new Server(started, { endpoint: started.endpoint, accessKeyId, secretAccessKey, region: region ?? REGION });
 }
 
 function connect(options = {}) {

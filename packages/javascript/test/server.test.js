@@ -73,6 +73,20 @@ withServer("credentials and region are those given", given, async (server) => {
   await assert.rejects(buckets({ config: wrong }), { name: "SignatureDoesNotMatch" });
 });
 
+for (const options of [{}, { profile: "localstack" }]) {
+  withServer(`any region is accepted with ${JSON.stringify(options)}`, options, async (server) => {
+    assert.equal(server.region, "us-east-1");
+    const elsewhere = new S3Client({ ...server.config, region: "eu-central-1" });
+    await elsewhere.send(new CreateBucketCommand({ Bucket: "photos" }));
+    assert.deepEqual(await buckets(server), ["photos"]);
+  });
+}
+
+withServer("another region than the one given is refused", { region: "eu-west-1" }, async (server) => {
+  const elsewhere = { config: { ...server.config, region: "eu-central-1" } };
+  await assert.rejects(buckets(elsewhere), { name: "AuthorizationHeaderMalformed" });
+});
+
 for (const profile of ["minio", "localstack", "s3mock"]) {
   withServer(`the profile ${profile}`, { profile }, async (server) => {
     assert.equal(server.accessKeyId === "minioadmin", profile === "minio");

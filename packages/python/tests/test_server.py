@@ -80,6 +80,21 @@ def test_credentials_and_region_are_those_given():
             server.client().list_buckets()
 
 
+@pytest.mark.parametrize("profile", [None, "localstack"])
+def test_any_region_is_accepted(profile):
+    with liteio.Server(profile=profile) as server:
+        assert server.region == server.env()["AWS_REGION"] == "us-east-1"
+        elsewhere = {"LocationConstraint": "eu-central-1"}
+        server.client("s3", region_name="eu-central-1").create_bucket(Bucket="photos", CreateBucketConfiguration=elsewhere)
+        assert names_of_buckets(server.client()) == ["photos"]
+
+
+def test_another_region_than_the_one_given_is_refused():
+    with liteio.Server(region="eu-west-1") as server:
+        with pytest.raises(ClientError, match="AuthorizationHeaderMalformed"):
+            names_of_buckets(server.client("s3", region_name="eu-central-1"))
+
+
 @pytest.mark.parametrize("profile", ["minio", "localstack", "s3mock"])
 def test_profiles(profile):
     with liteio.Server(profile=profile) as server:

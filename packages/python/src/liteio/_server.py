@@ -23,8 +23,8 @@ class Server(Space):
     It keeps everything in memory unless `data_dir` is given. `buckets` are created at start, each
     NAME[:public|download|upload][:versioned|locked]; `seed` is a directory or an archive whose directories become buckets;
     `profile` is "minio", "localstack" or "s3mock". `arguments` are additional flags of `liteio server`, `environment`
-    additional variables; the server does not inherit variables of this process that would be settings of it. With
-    `region=None` it accepts every region.
+    additional variables; the server does not inherit variables of this process that would be settings of it. It
+    accepts every region, unless `region` is given.
 
     `with` or start() starts it. It stops at the end of the `with`, by stop(), or when this process ends for any reason.
     """
@@ -38,7 +38,7 @@ class Server(Space):
         profile: Optional[str] = None,
         access_key: Optional[str] = None,
         secret_key: Optional[str] = None,
-        region: Optional[str] = "us-east-1",
+        region: Optional[str] = None,
         binary: Optional[Path] = None,
         arguments: Iterable[str] = (),
         environment: Optional[Mapping[str, str]] = None,

@@ -73,7 +73,7 @@ def current() -> Optional[Use]:
 
 def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
     """A running server in its initial state."""
-    given = {"region": None, **options}
+    given = dict(options)
     if "access_key" not in given and "secret_key" not in given and given.get("profile") is None:
         given["arguments"] = [*given.get("arguments", ()), "--no-auth"]
     if given.get("data_dir") is not None:

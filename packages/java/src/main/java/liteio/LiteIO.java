@@ -27,7 +27,8 @@ public @interface LiteIO {
     /** "minio", "localstack" or "s3mock". */
     String profile() default "";
 
-    String region() default "us-east-1";
+    /** The only region that the server accepts; default: any is, and clients get us-east-1. */
+    String region() default "";
 
     /** Additional flags of `liteio server`. */
     String[] arguments() default {};

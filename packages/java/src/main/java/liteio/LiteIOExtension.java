@@ -72,12 +72,15 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
         LiteIOServer.Builder builder = LiteIOServer.builder();
         LiteIO options = context.getRequiredTestClass().getAnnotation(LiteIO.class);
         if (options != null) {
-            builder.buckets(options.buckets()).region(options.region()).arguments(options.arguments());
+            builder.buckets(options.buckets()).arguments(options.arguments());
             if (!options.seed().isEmpty()) {
                 builder.seed(Path.of(options.seed()));
             }
             if (!options.profile().isEmpty()) {
                 builder.profile(options.profile());
+            }
+            if (!options.region().isEmpty()) {
+                builder.region(options.region());
             }
         }
         return builder.start();

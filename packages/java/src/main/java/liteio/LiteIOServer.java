@@ -9,13 +9,14 @@ import java.util.Map;
 
 /** A server in its own process, and its main space. It ends when it is closed, or when this process ends. */
 public final class LiteIOServer extends LiteIOSpace {
+    private static final String DEFAULT_REGION = "us-east-1";
     private static final List<String> FOREIGN = List.of("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_");
 
     private final ServerProcess process;
 
     private LiteIOServer(ServerProcess process, Builder builder) {
         super(new Control(process.endpoint(), process::ending), null, process.endpoint(), builder.accessKey, builder.secretKey,
-                builder.region);
+                builder.region == null ? DEFAULT_REGION : builder.region);
         this.process = process;
     }
 
@@ -83,7 +84,7 @@ public final class LiteIOServer extends LiteIOSpace {
         private String profile;
         private String accessKey;
         private String secretKey;
-        private String region = "us-east-1";
+        private String region;
         private int port;
 
         private Builder() {}
@@ -124,6 +125,7 @@ public final class LiteIOServer extends LiteIOSpace {
             return this;
         }
 
+        /** The only region that the server accepts; default: any is, and clients get us-east-1. */
         public Builder region(String name) {
             region = name;
             return this;
@@ -172,7 +174,10 @@ public final class LiteIOServer extends LiteIOSpace {
         private List<String> command() {
             List<String> command = new ArrayList<>();
             command.add(Binary.find(binary, System.getenv()).toString());
-            command.addAll(List.of("server", "--address", "127.0.0.1:" + port, "--region", region));
+            command.addAll(List.of("server", "--address", "127.0.0.1:" + port));
+            if (region != null) {
+                command.addAll(List.of("--region", region));
+            }
             command.addAll(dataDir == null ? List.of("--memory") : List.of("--data-dir", dataDir.toString()));
             buckets.forEach(bucket -> command.addAll(List.of("--bucket", bucket)));
             if (seed != null) {

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Events;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3Client;
 
 /** The extension, in classes of tests as users write them. */
 class ExtensionTest {
@@ -88,6 +90,22 @@ class ExtensionTest {
             assertEquals("minioadmin", server.accessKey());
             assertEquals("eu-west-1", server.region());
             assertNotEquals(0, server.endpoint().getPort());
+        }
+    }
+
+    @Test
+    void anyRegionIsAcceptedWithoutOne() {
+        run(WithoutRegion.class).assertStatistics(each -> each.succeeded(1));
+    }
+
+    @LiteIO
+    static class WithoutRegion {
+        @Test
+        void aTest(LiteIOServer server) {
+            assertEquals("us-east-1", server.region());
+            try (S3Client s3 = Harness.builder(server).region(Region.EU_CENTRAL_1).build()) {
+                assertEquals(List.of(), s3.listBuckets().buckets());
+            }
         }
     }
 

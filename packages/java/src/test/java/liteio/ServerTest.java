@@ -21,6 +21,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
 /** A server as a user of the package meets it: its start, its options, its end. */
@@ -132,6 +134,25 @@ class ServerTest {
         checkFailure("\"B\" is not valid", LiteIOServer.builder().buckets("B"));
         checkFailure("--no-such-flag", LiteIOServer.builder().arguments("--no-such-flag"));
         checkFailure("binary: /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
+    }
+
+    @Test
+    void anyRegionIsAcceptedUnlessOneIsGiven() {
+        for (String profile : List.of("", "localstack")) {
+            LiteIOServer.Builder builder = LiteIOServer.builder();
+            try (LiteIOServer server = (profile.isEmpty() ? builder : builder.profile(profile)).start();
+                    S3Client s3 = Harness.builder(server).region(Region.EU_CENTRAL_1).build()) {
+                assertEquals("us-east-1", server.region());
+                assertEquals("us-east-1", server.env().get("AWS_REGION"));
+                s3.createBucket(request -> request.bucket("photos"));
+                assertEquals(List.of("photos"), Harness.buckets(server));
+            }
+        }
+        try (LiteIOServer server = LiteIOServer.builder().region("eu-west-1").start();
+                S3Client s3 = Harness.builder(server).region(Region.EU_CENTRAL_1).build()) {
+            S3Exception refused = assertThrows(S3Exception.class, s3::listBuckets);
+            assertEquals("AuthorizationHeaderMalformed", refused.awsErrorDetails().errorCode());
+        }
     }
 
     @Test
