@@ -8,7 +8,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Gives a test class a server, and each test a space of it.
+ * Gives a test class a server, and each test a space of it. It may stand on an annotation of yours, which then has its options.
+ * Nested classes use the server of the class around, unless they have options of their own that differ.
  *
  * <p>Tests and lifecycle methods can have parameters of the types {@link LiteIOServer} (the server of the class)
  * and {@link LiteIOSpace} (the space of the test; a new one for each invocation of a repeated or parameterized test).

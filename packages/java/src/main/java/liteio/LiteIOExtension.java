@@ -9,6 +9,7 @@ import org.junit.jupiter.api.extension.ExtensionContext.Store;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.platform.commons.support.AnnotationSupport;
 
 /**
  * Starts a server for a test class when a parameter first asks for it, and creates a space of it for each test. The
@@ -40,7 +41,8 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
 
     @Override
     public void afterEach(ExtensionContext context) {
-        Held<?> held = outermost(context).getStore(NAMESPACE).get("server", Held.class);
+        ExtensionContext ofClass = owner(context);
+        Held<?> held = ofClass.getStore(NAMESPACE).get(ofClass.getRequiredTestClass(), Held.class);
         if (held == null || context.getExecutionException().isEmpty()) {
             return;
         }
@@ -51,37 +53,56 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
     }
 
     private static LiteIOServer serverOf(ExtensionContext context) {
-        ExtensionContext ofClass = outermost(context);
-        Store store = ofClass.getStore(NAMESPACE);
-        Object held = store.getOrComputeIfAbsent("server", key -> new Held<>(start(ofClass)), Held.class).value;
+        ExtensionContext ofClass = owner(context);
+        Class<?> type = ofClass.getRequiredTestClass();
+        // The key has the class, because a store also has what those of the classes around it have.
+        Object held = ofClass.getStore(NAMESPACE)
+                .getOrComputeIfAbsent(type, key -> new Held<>(start(optionsOf(type))), Held.class).value;
         return (LiteIOServer) held;
     }
 
-    /** Nested classes use the server of the enclosing class. */
-    private static ExtensionContext outermost(ExtensionContext context) {
-        ExtensionContext found = context;
+    /**
+     * The class that has the server: the innermost one with options, or the one around it that has the same options. Without
+     * options, as by `@ExtendWith` alone, it is the outermost class.
+     */
+    private static ExtensionContext owner(ExtensionContext context) {
+        ExtensionContext found = null;
+        LiteIO options = null;
         for (Optional<ExtensionContext> each = Optional.of(context); each.isPresent(); each = each.get().getParent()) {
-            if (each.get().getTestClass().isPresent()) {
+            if (each.get().getTestClass().isEmpty()) {
+                continue;
+            }
+            LiteIO own = optionsOf(each.get().getRequiredTestClass());
+            if (options != null && own != null && !own.equals(options)) {
+                return found;
+            }
+            if (options == null || own != null) {
                 found = each.get();
+                options = own;
             }
         }
         return found;
     }
 
-    private static LiteIOServer start(ExtensionContext context) {
+    /** The annotation of a class, its superclasses, interfaces and annotations; null without one. */
+    private static LiteIO optionsOf(Class<?> type) {
+        return AnnotationSupport.findAnnotation(type, LiteIO.class).orElse(null);
+    }
+
+    private static LiteIOServer start(LiteIO options) {
         LiteIOServer.Builder builder = LiteIOServer.builder();
-        LiteIO options = context.getRequiredTestClass().getAnnotation(LiteIO.class);
-        if (options != null) {
-            builder.buckets(options.buckets()).arguments(options.arguments());
-            if (!options.seed().isEmpty()) {
-                builder.seed(Path.of(options.seed()));
-            }
-            if (!options.profile().isEmpty()) {
-                builder.profile(options.profile());
-            }
-            if (!options.region().isEmpty()) {
-                builder.region(options.region());
-            }
+        if (options == null) {
+            return builder.start();
+        }
+        builder.buckets(options.buckets()).arguments(options.arguments());
+        if (!options.seed().isEmpty()) {
+            builder.seed(Path.of(options.seed()));
+        }
+        if (!options.profile().isEmpty()) {
+            builder.profile(options.profile());
+        }
+        if (!options.region().isEmpty()) {
+            builder.region(options.region());
         }
         return builder.start();
     }

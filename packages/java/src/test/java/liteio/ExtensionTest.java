@@ -9,6 +9,10 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
@@ -28,6 +32,7 @@ import software.amazon.awssdk.services.s3.S3Client;
 class ExtensionTest {
     private static final Set<String> SPACES = new HashSet<>();
     private static URI endpoint;
+    private static URI endpointOfInner;
 
     private static Events run(Class<?> tests) {
         return EngineTestKit.engine("junit-jupiter").selectors(selectClass(tests)).execute().testEvents();
@@ -94,6 +99,25 @@ class ExtensionTest {
     }
 
     @Test
+    void anAnnotationOfAnnotationsHasTheOptions() {
+        run(WithStoreOfTheirs.class).assertStatistics(each -> each.succeeded(1));
+    }
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.TYPE)
+    @LiteIO(buckets = "photos", region = "eu-west-1")
+    @interface WithStore {}
+
+    @WithStore
+    static class WithStoreOfTheirs {
+        @Test
+        void aTest(LiteIOServer server) {
+            assertEquals(List.of("photos"), Harness.buckets(server));
+            assertEquals("eu-west-1", server.region());
+        }
+    }
+
+    @Test
     void anyRegionIsAcceptedWithoutOne() {
         run(WithoutRegion.class).assertStatistics(each -> each.succeeded(1));
     }
@@ -105,6 +129,80 @@ class ExtensionTest {
             assertEquals("us-east-1", server.region());
             try (S3Client s3 = Harness.builder(server).region(Region.EU_CENTRAL_1).build()) {
                 assertEquals(List.of(), s3.listBuckets().buckets());
+            }
+        }
+    }
+
+    @Test
+    void aNestedClassAloneHasItsOptions() {
+        run(WithoutOptions.class).assertStatistics(each -> each.succeeded(1));
+    }
+
+    static class WithoutOptions {
+        @Nested
+        @LiteIO(buckets = "photos")
+        class Inner {
+            @Test
+            void aTest(LiteIOServer server) {
+                assertEquals(List.of("photos"), Harness.buckets(server));
+            }
+        }
+    }
+
+    @Test
+    void aNestedClassWithOtherOptionsHasAServerOfItsOwn() throws Exception {
+        Harness.needTestApi();
+        run(Outer.class).assertStatistics(each -> each.started(4).succeeded(4));
+        Harness.untilClosed(endpoint);
+        Harness.untilClosed(endpointOfInner);
+    }
+
+    @LiteIO(buckets = "letters")
+    static class Outer {
+        private LiteIOSpace ofSetup;
+
+        @BeforeAll
+        static void start(LiteIOServer server) {
+            endpoint = server.endpoint();
+        }
+
+        @BeforeEach
+        void setUp(LiteIOSpace space) {
+            ofSetup = space;
+        }
+
+        @Test
+        void aTest(LiteIOServer server) {
+            assertEquals(endpoint, server.endpoint());
+            assertEquals(List.of("letters"), Harness.buckets(server));
+        }
+
+        @Nested
+        @LiteIO(buckets = "photos")
+        class Inner {
+            @Test
+            void hasItsOwn(LiteIOSpace space, LiteIOServer server) {
+                endpointOfInner = server.endpoint();
+                assertNotEquals(endpoint, endpointOfInner);
+                assertSame(ofSetup, space);
+                assertEquals(List.of("photos"), Harness.buckets(space));
+            }
+
+            @Nested
+            class Innermost {
+                @Test
+                void usesTheServerAround(LiteIOServer server) {
+                    assertEquals(List.of("photos"), Harness.buckets(server));
+                }
+            }
+        }
+
+        @Nested
+        @LiteIO(buckets = "letters")
+        class Same {
+            @Test
+            void usesTheServerAround(LiteIOServer server) {
+                assertEquals(endpoint, server.endpoint());
             }
         }
     }
