@@ -14,24 +14,39 @@ final class Binary {
 
     private static Path packaged;
 
-    private Binary() {}
+    private final Path path;
+    private final String source;
 
-    static Path find(Path given, Map<String, String> environment) {
+    private Binary(Path path, String source) {
+        this.path = path.toAbsolutePath();
+        this.source = source;
+    }
+
+    Path path() {
+        return path;
+    }
+
+    /** What named it, for messages. */
+    String source() {
+        return source;
+    }
+
+    static Binary find(Path given, Map<String, String> environment) {
         String named = environment.get("LITEIO_BINARY");
         if (given != null) {
-            return checked(given, "binary");
+            return checked(given, "binary(…)");
         }
         if (named != null && !named.isEmpty()) {
             return checked(Path.of(named), "LITEIO_BINARY");
         }
         Path extracted = packaged(environment);
         if (extracted != null) {
-            return extracted;
+            return new Binary(extracted, "the jar of " + CLASSIFIER);
         }
         for (String directory : environment.getOrDefault("PATH", "").split(File.pathSeparator)) {
             Path candidate = Path.of(directory, "liteio");
             if (isProgram(candidate) && !isScript(candidate)) {
-                return candidate.toAbsolutePath();
+                return new Binary(candidate, "PATH");
             }
         }
         throw new LiteIOException(
@@ -49,11 +64,11 @@ final class Binary {
         return packaged;
     }
 
-    private static Path checked(Path path, String source) {
+    private static Binary checked(Path path, String source) {
         if (!isProgram(path)) {
             throw new LiteIOException(source + ": " + path + " is not an executable file", null);
         }
-        return path.toAbsolutePath();
+        return new Binary(path, source);
     }
 
     private static boolean isProgram(Path path) {

@@ -61,7 +61,7 @@ final class Control {
         String content = body == null ? null : new Gson().toJson(body);
         HttpResponse<String> answer = send(method, TEST_API + path + encode(query), content, most);
         if (answer.statusCode() >= 400) {
-            throw errorOf(answer.statusCode(), answer.body());
+            throw errorOf(path, answer.statusCode(), answer.body());
         }
         return answer.body().isEmpty() ? new JsonObject() : JsonParser.parseString(answer.body()).getAsJsonObject();
     }
@@ -94,10 +94,12 @@ final class Control {
         return pairs.toString();
     }
 
-    private static LiteIOException errorOf(int status, String document) {
+    private static LiteIOException errorOf(String path, int status, String document) {
         String message = element(document, "Message", document);
         if (status == 404 && message.equals(NO_ROUTE)) {
             message = "the server has no test API: it is older than this package, or was started without --test-api";
+        } else if (status == 501 && path.startsWith("/snapshots")) {
+            message += " In Java: leave dataDir out, or use server.space().";
         }
         return new LiteIOException(status, element(document, "Code", "Unknown"), message);
     }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** A server in its own process, and its main space. It ends when it is closed, or when this process ends. */
 public final class LiteIOServer extends LiteIOSpace {
@@ -115,19 +116,19 @@ public final class LiteIOServer extends LiteIOSpace {
 
         /** "minio", "localstack" or "s3mock". */
         public Builder profile(String name) {
-            profile = name;
+            profile = Objects.requireNonNull(name, "the profile is null");
             return this;
         }
 
         public Builder credentials(String accessKey, String secretKey) {
-            this.accessKey = accessKey;
-            this.secretKey = secretKey;
+            this.accessKey = Objects.requireNonNull(accessKey, "the access key is null");
+            this.secretKey = Objects.requireNonNull(secretKey, "the secret key is null");
             return this;
         }
 
         /** The only region that the server accepts; default: any is, and clients get us-east-1. */
         public Builder region(String name) {
-            region = name;
+            region = Objects.requireNonNull(name, "the region is null");
             return this;
         }
 
@@ -157,8 +158,8 @@ public final class LiteIOServer extends LiteIOSpace {
          * @throws IllegalArgumentException for a variable that has a method here, and for TLS
          */
         public Builder environment(String name, String value) {
-            Reserved.checkVariable(name);
-            environment.put(name, value);
+            Reserved.checkVariable(Objects.requireNonNull(name, "the name of the variable is null"));
+            environment.put(name, Objects.requireNonNull(value, "the value of the variable " + name + " is null"));
             return this;
         }
 
@@ -168,13 +169,24 @@ public final class LiteIOServer extends LiteIOSpace {
                 accessKey = minio ? "minioadmin" : "liteio";
                 secretKey = minio ? "minioadmin" : "liteio123";
             }
-            return new LiteIOServer(new ServerProcess(command(), variables()), this);
+            Binary found = Binary.find(binary, System.getenv());
+            List<String> command = command(found.path());
+            try {
+                return new LiteIOServer(new ServerProcess(command, variables()), this);
+            } catch (LiteIOException error) {
+                throw new LiteIOException(error.getMessage() + help(error.getMessage())
+                        + "\nThe command was: " + String.join(" ", command) + " (from " + found.source() + ")", error);
+            }
         }
 
-        private List<String> command() {
+        /** What the message of the program says in its own flags. */
+        private static String help(String message) {
+            return message.contains("cannot listen on ") ? "\nIn Java: port(0) takes a free one" : "";
+        }
+
+        private List<String> command(Path program) {
             List<String> command = new ArrayList<>();
-            command.add(Binary.find(binary, System.getenv()).toString());
-            command.addAll(List.of("server", "--address", "127.0.0.1:" + port));
+            command.addAll(List.of(program.toString(), "server", "--address", "127.0.0.1:" + port));
             if (region != null) {
                 command.addAll(List.of("--region", region));
             }

@@ -96,7 +96,7 @@ final class Harness {
 
     private static boolean hasTestApi() {
         try {
-            String binary = Binary.find(null, System.getenv()).toString();
+            String binary = Binary.find(null, System.getenv()).path().toString();
             Process help = new ProcessBuilder(binary, "server", "--help").start();
             return new String(help.getInputStream().readAllBytes(), StandardCharsets.UTF_8).contains("--test-api");
         } catch (IOException error) {

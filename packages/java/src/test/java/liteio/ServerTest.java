@@ -133,7 +133,41 @@ class ServerTest {
     void aStartThatFailsSaysWhy() {
         checkFailure("\"B\" is not valid", LiteIOServer.builder().buckets("B"));
         checkFailure("--no-such-flag", LiteIOServer.builder().arguments("--no-such-flag"));
-        checkFailure("binary: /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
+        checkFailure("binary(…): /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
+        checkFailure("no output\nThe command was: /bin/true server --address 127.0.0.1:0 --memory (from binary(…))",
+                LiteIOServer.builder().binary(Path.of("/bin/true")));
+    }
+
+    @Test
+    void aPortThatIsTakenIsToldInJava() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            checkFailure("In Java: port(0) takes a free one", LiteIOServer.builder().port(taken.getLocalPort()));
+        }
+    }
+
+    @Test
+    void aSnapshotOfADirectoryIsRefusedInJava(@TempDir Path directory) {
+        Harness.needTestApi();
+        try (LiteIOServer server = LiteIOServer.builder().dataDir(directory.resolve("data")).start()) {
+            LiteIOException error = assertThrows(LiteIOException.class, () -> server.snapshot("empty"));
+            assertEquals("NotImplemented", error.code());
+            assertTrue(error.getMessage().contains("leave dataDir out, or use server.space()"), error.getMessage());
+        }
+    }
+
+    @Test
+    void aNullIsNamed() {
+        LiteIOServer.Builder builder = LiteIOServer.builder();
+        checkNull("the access key is null", () -> builder.credentials(null, "tester-secret"));
+        checkNull("the secret key is null", () -> builder.credentials("tester", null));
+        checkNull("the region is null", () -> builder.region(null));
+        checkNull("the profile is null", () -> builder.profile(null));
+        checkNull("the name of the variable is null", () -> builder.environment(null, "info"));
+        checkNull("the value of the variable LITEIO_LOG is null", () -> builder.environment("LITEIO_LOG", null));
+    }
+
+    private static void checkNull(String message, Executable option) {
+        assertEquals(message, assertThrows(NullPointerException.class, option).getMessage());
     }
 
     @Test
@@ -261,7 +295,7 @@ class ServerTest {
 
     @Test
     void theBinaryIsLookedFor(@TempDir Path directory) throws Exception {
-        Path program = Binary.find(null, System.getenv());
+        Path program = Binary.find(null, System.getenv()).path();
         Path scripts = Files.createDirectory(directory.resolve("scripts"));
         Path programs = Files.createDirectory(directory.resolve("programs"));
         Path script = Files.writeString(scripts.resolve("liteio"), "#!/bin/sh\n");
@@ -269,8 +303,8 @@ class ServerTest {
         checkMissing("set LITEIO_BINARY", Map.of("PATH", scripts.toString()));
         checkMissing("LITEIO_BINARY: /nowhere", Map.of("LITEIO_BINARY", "/nowhere"));
         Path link = Files.createSymbolicLink(programs.resolve("liteio"), program);
-        assertEquals(link, Binary.find(null, Map.of("PATH", scripts + ":" + programs)));
-        assertEquals(program, Binary.find(program, Map.of("LITEIO_BINARY", "/nowhere")));
+        assertEquals(link, Binary.find(null, Map.of("PATH", scripts + ":" + programs)).path());
+        assertEquals(program, Binary.find(program, Map.of("LITEIO_BINARY", "/nowhere")).path());
     }
 
     private static void checkMissing(String message, Map<String, String> environment) {
