@@ -52,7 +52,7 @@ def test_node(tmp_path):
 
 def test_java(tmp_path):
     told = run("mvn", "--batch-mode", "--file", "packages/java/pom.xml", f"-DbuildDirectory={tmp_path}",
-               "-Dtest=LiteIOContainerTest", "test")
+               "-Dtest=LiteIOContainerTest,PhotosTest", "test")
     assert re.search(r"Tests run: 3, Failures: 0, Errors: 0, Skipped: 0", told), told
 
 

@@ -8,7 +8,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
-import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.S3Exception;
@@ -25,23 +24,6 @@ class LiteIOContainerTest {
                 .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(container.getUserName(), password)))
                 .forcePathStyle(true)
                 .build();
-    }
-
-    /** The example of docs/testcontainers.md. */
-    @Test
-    void photos() {
-        try (LiteIOContainer container = new LiteIOContainer(IMAGE).withBuckets("photos")) {
-            container.start();
-            S3Client s3 = S3Client.builder()
-                    .endpointOverride(URI.create(container.getS3URL()))
-                    .region(Region.of(container.getRegion()))
-                    .credentialsProvider(StaticCredentialsProvider.create(
-                            AwsBasicCredentials.create(container.getUserName(), container.getPassword())))
-                    .forcePathStyle(true)
-                    .build();
-            s3.putObject(request -> request.bucket("photos").key("hello.txt"), RequestBody.fromString("hello"));
-            assertEquals("hello", s3.getObjectAsBytes(request -> request.bucket("photos").key("hello.txt")).asUtf8String());
-        }
     }
 
     @Test
