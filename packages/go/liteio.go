@@ -59,6 +59,9 @@ func Run(options ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := settings.refuseUnknown(binary, os.Stderr); err != nil {
+		return nil, err
+	}
 	process, err := startProcess(binary, settings.command(), settings.variables(os.Environ()))
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ type Option func(*settings)
 
 type settings struct {
 	binary, dataDir, seed, profile, accessKey, secretKey, region string
+	hasCredentials                                               bool
 	buckets, arguments                                           []string
 	environment                                                  map[string]string
 }
@@ -30,7 +31,7 @@ func Profile(name string) Option { return func(s *settings) { s.profile = name }
 
 // Credentials sets the keys of the root user. The default is liteio and liteio123.
 func Credentials(accessKey, secretKey string) Option {
-	return func(s *settings) { s.accessKey, s.secretKey = accessKey, secretKey }
+	return func(s *settings) { s.accessKey, s.secretKey, s.hasCredentials = accessKey, secretKey, true }
 }
 
 // Region sets the only region that the server accepts. By default it accepts any, and clients get us-east-1.
@@ -42,13 +43,13 @@ func Arguments(arguments ...string) Option {
 }
 
 // Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. Those of
-// credentials, region, address and TLS are refused.
+// credentials, region, address and TLS are refused, and so is a variable LITEIO_… that the server does not know.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
 }
 
 func (s *settings) complete() {
-	if s.accessKey != "" {
+	if s.hasCredentials {
 		return
 	}
 	s.accessKey, s.secretKey = "liteio", "liteio123"

@@ -1,6 +1,7 @@
 package liteio
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -31,8 +32,11 @@ var (
 	}
 )
 
-// refuse returns an error for the first argument or variable that the package sets by itself.
+// refuse returns an error for empty credentials, and for the first argument or variable that the package sets by itself.
 func (s *settings) refuse() error {
+	if s.hasCredentials && (s.accessKey == "" || s.secretKey == "") {
+		return errors.New("Credentials: the access key and the secret key must not be empty")
+	}
 	for _, argument := range s.arguments {
 		flag, _, _ := strings.Cut(argument, "=")
 		instead := flagsTaken[flag]

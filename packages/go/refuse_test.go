@@ -1,6 +1,8 @@
 package liteio_test
 
 import (
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -30,5 +32,41 @@ func TestWhatThePackageSetsIsRefusedByName(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), row.name+" is not possible") || !strings.Contains(err.Error(), row.instead) {
 			t.Errorf("%s: the error is %v", row.name, err)
 		}
+	}
+}
+
+func TestEmptyCredentialsAreRefused(t *testing.T) {
+	for _, pair := range [][2]string{{"", ""}, {"tester", ""}, {"", "tester-secret"}} {
+		_, err := liteio.Run(liteio.Credentials(pair[0], pair[1]))
+		if err == nil || !strings.Contains(err.Error(), "Credentials: the access key and the secret key must not be empty") {
+			t.Errorf("%q: the error is %v", pair, err)
+		}
+	}
+}
+
+func TestAVariableThatTheServerDoesNotKnowIsRefused(t *testing.T) {
+	for name, meant := range map[string]string{
+		"LITEIO_BUCKETT":  "did you mean LITEIO_BUCKET?",
+		"LITEIO_NO_SUCHH": "liteio --help",
+	} {
+		for _, format := range []string{"text", "json"} {
+			_, err := liteio.Run(liteio.Environment(name, "photos"), liteio.Arguments("--log-format", format))
+			if err == nil || !strings.HasPrefix(err.Error(), "Environment: "+name) || !strings.Contains(err.Error(), meant) {
+				t.Errorf("%s, %s: the error is %v", name, format, err)
+			}
+		}
+	}
+}
+
+// Of MinIO, where it has an effect.
+func TestAVariableWithoutEffectIsPrinted(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	need(t, err)
+	defer func(before *os.File) { os.Stderr = before }(os.Stderr)
+	os.Stderr = writer
+	liteio.Start(t, liteio.Environment("MINIO_ETCD_ENDPOINTS", "http://127.0.0.1:1"))
+	need(t, writer.Close())
+	if told, err := io.ReadAll(reader); err != nil || !strings.Contains(string(told), "liteio: MINIO_ETCD_ENDPOINTS has no effect") {
+		t.Errorf("%s, %v", told, err)
 	}
 }
