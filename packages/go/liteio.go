@@ -21,9 +21,10 @@ const defaultRegion = "us-east-1"
 // The name of the embedded field, because Space is a method of Server.
 type mainSpace = Space
 
-// Server is a server in its own process, and its main space.
+// Server is a server, and its main space.
 type Server struct {
 	*mainSpace
+	// process is nil for a server of Connect.
 	process *process
 }
 
@@ -85,14 +86,24 @@ func (s *Server) Main() *Space {
 	return s.mainSpace
 }
 
-// Stop shuts the server down and waits for it. A second call has no effect.
+// Stop shuts the server down and waits for it. A second call has no effect, nor has one of a server that Connect returned.
 func (s *Server) Stop() {
-	s.process.stop()
+	if s.process != nil {
+		s.process.stop()
+	}
 }
 
-// Log returns the last lines of the server log: warnings, unless Environment sets another LITEIO_LOG.
+// Log returns the last lines of the server log: warnings, unless Environment sets another LITEIO_LOG. It is empty for a server that
+// Connect returned.
 func (s *Server) Log() string {
+	if s.process == nil {
+		return ""
+	}
 	return s.process.log.String()
+}
+
+func (s *Server) isStopped() bool {
+	return s.process != nil && s.process.isStopped()
 }
 
 // Space creates a space of the server, isolated from the others, and deletes it with the test, unless the test has
@@ -104,7 +115,7 @@ func (s *Server) Space(t testing.TB) *Space {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := space.Delete(); err != nil && !isNotFound(err) && !s.process.isStopped() {
+		if err := space.Delete(); err != nil && !isNotFound(err) && !s.isStopped() {
 			t.Errorf("liteio: deleting the space %s: %v", space.Name, err)
 		}
 	})

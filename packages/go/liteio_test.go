@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 }
 
 func owner(end string) {
+	if end == "connected" {
+		connected()
+	}
 	server, err := liteio.Run()
 	if err != nil {
 		panic(err)

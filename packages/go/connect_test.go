@@ -1,0 +1,78 @@
+package liteio_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"liteio"
+)
+
+// connected is a program under `liteio exec`.
+func connected() {
+	server, err := liteio.Connect(liteio.Connection{})
+	if err != nil {
+		panic(err)
+	}
+	space, err := server.NewSpace("mine")
+	if err != nil {
+		panic(err)
+	}
+	server.Stop()
+	fmt.Println(space.Name, server.AccessKey, server.Region, server.Log() == "")
+	os.Exit(0)
+}
+
+func TestConnectFindsTheServerOfExec(t *testing.T) {
+	needsTestAPI(t)
+	binary, err := liteio.FindBinary("")
+	need(t, err)
+	command := exec.Command(binary, "exec", "--access-key", "tester", "--secret-key", "tester-secret", "--", os.Args[0])
+	command.Env = append(os.Environ(), ownerVariable+"=connected")
+	output, err := command.CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "mine tester us-east-1 true\n") {
+		t.Errorf("%s, %v", output, err)
+	}
+}
+
+func TestAServerThatRunsAlreadyHasTheTestAPI(t *testing.T) {
+	needsTestAPI(t)
+	running := liteio.Start(t, liteio.Credentials("tester", "tester-secret"), liteio.Region("eu-west-1"))
+	server, err := liteio.Connect(liteio.Connection{
+		Endpoint: running.Endpoint + "/", AccessKey: "tester", SecretKey: "tester-secret", Region: "eu-west-1",
+	})
+	need(t, err)
+	check(t, server.Main(), "/", 200, "ListAllMyBucketsResult")
+	t.Run("inner", func(t *testing.T) {
+		space := server.Space(t)
+		fault := space.Fault(t, liteio.Rule{Status: 503})
+		check(t, space, "/", 503, "")
+		if hits, err := fault.Hits(); hits != 1 || err != nil {
+			t.Error(hits, err)
+		}
+	})
+	names, err := running.Spaces()
+	need(t, err)
+	if len(names) != 0 {
+		t.Errorf("the spaces are %v", names)
+	}
+	server.Stop()
+	check(t, running.Main(), "/", 200, "ListAllMyBucketsResult")
+}
+
+func TestConnectNeedsAnEndpointAndBothKeys(t *testing.T) {
+	t.Setenv("LITEIO_ENDPOINT", "")
+	for message, connection := range map[string]liteio.Connection{
+		"LITEIO_ENDPOINT":   {},
+		`"127.0.0.1:9000"`:  {Endpoint: "127.0.0.1:9000"},
+		`"minio:9000"`:      {Endpoint: "minio:9000"},
+		"belong together":   {Endpoint: "http://127.0.0.1:9000", AccessKey: "tester"},
+		"SecretKey belong ": {Endpoint: "http://127.0.0.1:9000", SecretKey: "tester-secret"},
+	} {
+		if _, err := liteio.Connect(connection); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%+v: the error is %v", connection, err)
+		}
+	}
+}
