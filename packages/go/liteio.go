@@ -107,7 +107,7 @@ func (s *Server) isStopped() bool {
 }
 
 // Space creates a space of the server, isolated from the others, and deletes it with the test, unless the test has
-// deleted it or stopped the server.
+// deleted it or stopped the server. If the test has failed, it prints the last requests of the space.
 func (s *Server) Space(t testing.TB) *Space {
 	t.Helper()
 	space, err := s.NewSpace("")
@@ -115,6 +115,9 @@ func (s *Server) Space(t testing.TB) *Space {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() && !s.isStopped() {
+			space.logRequests(t)
+		}
 		if err := space.Delete(); err != nil && !isNotFound(err) && !s.isStopped() {
 			t.Errorf("liteio: deleting the space %s: %v", space.Name, err)
 		}
