@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/minio/minio-go/v7"
@@ -67,9 +68,35 @@ func TestABodyThatIsReadOnceNeedsABuffer(t *testing.T) {
 	}
 }
 
+// Of one part, and of several.
+func TestABodyThatIsReadOnceIsSentInParts(t *testing.T) {
+	server := liteio.Start(t, liteio.Buckets("photos"))
+	server.Setenv(t)
+	ctx := context.Background()
+	settings, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(settings)
+	for _, size := range []int{5, 20 << 20} {
+		body := io.NopCloser(strings.NewReader(strings.Repeat("x", size)))
+		_, err = transfermanager.New(client).UploadObject(ctx, &transfermanager.UploadObjectInput{
+			Bucket: aws.String("photos"), Key: aws.String("hello.txt"), Body: body,
+		})
+		if err != nil {
+			t.Fatal(size, err)
+		}
+		object, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: aws.String("photos"), Key: aws.String("hello.txt")})
+		if err != nil || aws.ToInt64(object.ContentLength) != int64(size) {
+			t.Fatal(size, object, err)
+		}
+	}
+}
+
 func TestMinIO(t *testing.T) {
 	server := liteio.Start(t, liteio.Buckets("photos"))
-	client, err := minio.New(strings.TrimPrefix(server.Endpoint, "http://"), &minio.Options{
+	// With `http://` since 7.3.0.
+	client, err := minio.New(server.Endpoint, &minio.Options{
 		Creds: credentials.NewStaticV4(server.AccessKey, server.SecretKey, ""),
 	})
 	if err != nil {

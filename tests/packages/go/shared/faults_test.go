@@ -15,7 +15,7 @@ import (
 func TestUploadsThatFail(t *testing.T) {
 	t.Parallel()
 	space := server.Space(t)
-	client := newClient(t, space)
+	client := newClient(space)
 
 	// The next two uploads fail; the SDK tries three times.
 	fault := space.Fault(t, liteio.Rule{Operation: "PutObject", Status: 503, Code: "SlowDown", Times: 2})

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -30,20 +29,22 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer server.Stop()
-	return m.Run()
+	code := m.Run()
+	if log := server.Log(); code != 0 && log != "" {
+		fmt.Fprintf(os.Stderr, "log of LiteIO:\n%s\n", log)
+	}
+	return code
 }
 
 // newClient is a client of one space, whose keys select it.
-func newClient(t *testing.T, space *liteio.Space) *s3.Client {
-	t.Helper()
-	settings, err := config.LoadDefaultConfig(context.Background(),
-		config.WithBaseEndpoint(space.Endpoint),
-		config.WithRegion(space.Region),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(space.AccessKey, space.SecretKey, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s3.NewFromConfig(settings, func(o *s3.Options) { o.UsePathStyle = true })
+func newClient(space *liteio.Space) *s3.Client {
+	return s3.NewFromConfig(aws.Config{
+		BaseEndpoint:               aws.String(space.Endpoint),
+		Region:                     space.Region,
+		Credentials:                credentials.NewStaticCredentialsProvider(space.AccessKey, space.SecretKey, ""),
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
+	}, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
 func TestPhotos(t *testing.T) {
@@ -55,7 +56,7 @@ func TestPhotos(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, client := context.Background(), newClient(t, server.Space(t))
+			ctx, client := context.Background(), newClient(server.Space(t))
 			bucket, key := aws.String("photos"), aws.String(test.key)
 			_, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: key, Body: strings.NewReader(test.body)})
 			if err != nil {
