@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::OriginalUri;
 use bytes::Bytes;
 use http::header::{ALLOW, HeaderMap, HeaderValue};
 use http::request::Parts;
@@ -140,8 +141,14 @@ impl Operational {
     }
 }
 
-async fn unknown() -> Refused {
-    ApiError::new(ErrorCode::NoSuchKey, "There is no such operational route.").into()
+async fn unknown(OriginalUri(uri): OriginalUri) -> Refused {
+    let message = match uri.path().starts_with("/_liteio/test/") {
+        true => {
+            "The test API is off: start the server with --test-api, or a container with LITEIO_TEST_API=any."
+        }
+        false => "There is no such operational route.",
+    };
+    ApiError::new(ErrorCode::NoSuchKey, message).into()
 }
 
 async fn method_not_allowed() -> Refused {

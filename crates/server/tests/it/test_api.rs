@@ -57,7 +57,9 @@ pub(crate) async fn space(server: &TestServer, name: &str) -> User {
 async fn a_server_without_the_option_has_no_test_api() {
     let server = memory().await;
     for path in ["/clock", "/reset", "/spaces"] {
-        ask(&server, "POST", path, &Value::Null).await.expect_error(404, "NoSuchKey");
+        let refused = ask(&server, "POST", path, &Value::Null).await;
+        let told = refused.expect_error(404, "NoSuchKey").text();
+        assert!(told.contains("start the server with --test-api"), "{told}");
     }
     // A bucket is reached without a look at this header.
     let reply = server.request("PUT", "/bucket").header("x-liteio-space", "other").send().await;
