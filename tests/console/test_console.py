@@ -212,7 +212,8 @@ def test_an_ended_session_asks_to_sign_in_again(page):
     # What the page leaves to itself for the reload, with an end in the past.
     page.run("addEventListener('pagehide', () => sessionStorage.setItem('liteio-session', "
              "sessionStorage.getItem('liteio-session').replace(/\"expires\":\"\\d+/, '\"expires\":\"2001')))")
-    page.run("location.reload()")
+    page.run("window.before = true; location.reload()")
+    page.until("!window.before")
     page.sees("Access key")
     assert page.run("sessionStorage.length") == 0
 

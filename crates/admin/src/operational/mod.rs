@@ -11,11 +11,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::OriginalUri;
 use bytes::Bytes;
 use http::header::{ALLOW, HeaderMap, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request};
+use http::{Method, Request, Uri};
 use http_body_util::BodyExt as _;
 use tower_service::Service as _;
 
@@ -141,7 +140,7 @@ impl Operational {
     }
 }
 
-async fn unknown(OriginalUri(uri): OriginalUri) -> Refused {
+async fn unknown(uri: Uri) -> Refused {
     let message = match uri.path().starts_with("/_liteio/test/") {
         true => {
             "The test API is off: start the server with --test-api, or a container with LITEIO_TEST_API=any."
