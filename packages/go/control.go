@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -89,7 +90,7 @@ func errorOf(status int, text []byte) error {
 	if err := xml.Unmarshal(text, &document); err != nil {
 		document.Code, document.Message = "Unknown", string(text)
 	}
-	if status == http.StatusNotFound && document.Message == "There is no such operational route." {
+	if status == http.StatusNotFound && strings.HasPrefix(document.Message, "The test API is off") {
 		document.Message = "the server has no test API: it is older than this package, or was started without --test-api"
 	}
 	return &Error{Status: status, Code: document.Code, Message: document.Message}

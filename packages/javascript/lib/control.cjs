@@ -59,7 +59,7 @@ class Control {
 function errorOf(status, text) {
   const code = element(text, "Code") ?? "Unknown";
   const message = element(text, "Message") ?? text;
-  if (status === 404 && message === "There is no such operational route.") {
+  if (status === 404 && message.startsWith("The test API is off")) {
     return new TestApiMissing(
       status,
       code,

@@ -92,7 +92,7 @@ def error_of(status: int, answer: bytes) -> TestApiError:
     text = answer.decode(errors="replace")
     code = element(text, "Code") or "Unknown"
     message = element(text, "Message") or text
-    if status == 404 and message == "There is no such operational route.":
+    if status == 404 and message.startswith("The test API is off"):
         return TestApiMissing(
             status, code, "the server has no test API: it is older than this package, or was started without --test-api"
         )

@@ -26,7 +26,7 @@ final class Control {
     static final String TEST_API = "/_liteio/test";
     private static final String READY = "/_liteio/health/ready";
     private static final Duration ANSWER_MAX = Duration.ofSeconds(30);
-    private static final String NO_ROUTE = "There is no such operational route.";
+    private static final String OFF = "The test API is off";
     private static final HttpClient CLIENT = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .proxy(ProxySelector.of(null))
@@ -96,7 +96,7 @@ final class Control {
 
     private static LiteIOException errorOf(String path, int status, String document) {
         String message = element(document, "Message", document);
-        if (status == 404 && message.equals(NO_ROUTE)) {
+        if (status == 404 && message.startsWith(OFF)) {
             message = "the server has no test API: it is older than this package, or was started without --test-api";
         } else if (status == 501 && path.startsWith("/snapshots")) {
             message += " In Java: leave dataDir out, or use server.space().";
