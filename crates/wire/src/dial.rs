@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -34,6 +35,11 @@ impl Dialer {
     pub fn new(ca_file: Option<&Path>) -> Result<Dialer, String> {
         let config = client_config(Trust::Authorities(ca_file))?;
         Ok(Dialer { tls: TlsConnector::from(Arc::new(config)) })
+    }
+
+    /// The configuration of its connections over TLS, for a client that opens its own.
+    pub fn tls_config(&self) -> &ClientConfig {
+        self.tls.config()
     }
 
     /// Opens a connection, with TLS if it is secure.

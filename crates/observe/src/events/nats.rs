@@ -1,6 +1,6 @@
 //! NATS servers. With JetStream, the acknowledgement of the stream that takes the subject accepts an
-//! event; each has the ID of its message, by which a stream leaves out one that arrives twice. Without, an event is accepted
-//! when the server has taken it, and whoever listens at that moment has it.
+//! event; each has the ID of its message, by which a stream leaves out one that arrives twice. Without JetStream, the
+//! server accepts an event, and passes it to the current subscribers only.
 //!
 //! The messages of all events go over one connection, which is opened anew after it has failed.
 
@@ -77,7 +77,7 @@ impl NatsTarget {
     }
 
     async fn connect(&self, number: u64) -> Result<Connection, NotTaken> {
-        let NatsServer { host, port, is_secure, user, password, token, .. } = &self.server;
+        let NatsServer { is_secure, user, password, token, .. } = &self.server;
         let (ending, end) = watch::channel(None);
         let mut options = ConnectOptions::new()
             .name("liteio")
@@ -99,11 +99,8 @@ impl NatsTarget {
         if let Some(token) = token {
             options = options.token(token.clone());
         }
-        let address = match host.contains(':') {
-            true => format!("nats://[{host}]:{port}"),
-            false => format!("nats://{host}:{port}"),
-        };
-        let client = options.connect(address).await.map_err(|error| not_connected(&error))?;
+        let connected = options.connect(self.server.address()).await;
+        let client = connected.map_err(|error| not_connected(&error))?;
         Ok(Connection { client, number, end })
     }
 
@@ -146,7 +143,7 @@ async fn round_trip(client: &Client) -> Result<(), NotTaken> {
     back.await.map(drop).ok_or_else(|| NotTaken("the connection has ended".to_owned()))
 }
 
-/// What a stream says of a message.
+/// The result of an answer by a stream.
 fn stored(answer: &[u8]) -> Result<(), NotTaken> {
     match serde_json::from_slice::<Stored>(answer) {
         Ok(Stored { error: None }) => Ok(()),

@@ -11,7 +11,6 @@ use super::target::Target;
 use super::webhook::WebhookTarget;
 use liteio_wire::dial::Dialer;
 use liteio_wire::http_client::http_client;
-use liteio_wire::tls::{Trust, client_config};
 
 /// Creates these targets, which additionally trust the certificate authorities in `ca_file`. They
 /// connect when they have something to deliver.
@@ -27,12 +26,11 @@ pub fn open_targets(
     }
     let client = http_client(ca_file)?;
     let dialer = Dialer::new(ca_file)?;
-    let tls = client_config(Trust::Authorities(ca_file))?;
     let open = |target: &Destination| -> Result<Arc<dyn Target>, String> {
         Ok(match target {
             Destination::Webhook(it) => Arc::new(WebhookTarget::new(it, client.clone())?),
             Destination::Redis(it) => Arc::new(RedisTarget::new(it, dialer.clone())),
-            Destination::Nats(it) => Arc::new(NatsTarget::new(it, tls.clone())),
+            Destination::Nats(it) => Arc::new(NatsTarget::new(it, dialer.tls_config().clone())),
             Destination::Sqs(it) => Arc::new(SqsTarget::new(it, client.clone())?),
         })
     };

@@ -39,17 +39,8 @@ pub(super) fn of(
             if let Some(reason) = figures.and_then(|it| it.suspended.or(it.blobs_failure)) {
                 return Readiness::NotReady(reason.into());
             }
-            let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
-            let ready = match (ready, spaces.main().users.unopened()) {
-                (Readiness::Ready, count @ 1..) => Readiness::Degraded(
-                    format!(
-                        "{count} secrets of access keys, targets or tiers are sealed by a master key that the server \
-                         lacks, so that their users cannot sign in: start it with all keys"
-                    )
-                    .into(),
-                ),
-                (ready, _) => ready,
-            };
+            let unopened = spaces.main().users.unopened();
+            let ready = readiness(app, &stopping, &logged, lost_at_start, &followers, unopened);
             match (ready, app.store.suspended()) {
                 // A standby is ready for what it is there for.
                 (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {
@@ -144,12 +135,20 @@ fn missing_keys(store: &Store) -> Option<String> {
     (reads > 0).then(|| format!("{reads} {told} {advice}"))
 }
 
+/// The users who cannot sign in, because the server lacks the key of their secrets.
+fn unopened_secrets(count: u64) -> Option<String> {
+    let told = "secrets of access keys, targets or tiers are sealed by a master key that the server lacks, so that \
+                their users cannot sign in: start it with all keys";
+    (count > 0).then(|| format!("{count} {told}"))
+}
+
 fn readiness(
     app: &App,
     stopping: &AtomicBool,
     logged: &Mutex<String>,
     lost_at_start: u64,
     followers: &[Arc<dyn Follower>],
+    unopened: u64,
 ) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
@@ -161,6 +160,7 @@ fn readiness(
             let told = told.or_else(|| lost_events(&app.store, lost_at_start));
             let told = told.or_else(|| lost_commits(&app.store));
             let told = told.or_else(|| followers.iter().find_map(|it| it.loss()));
+            let told = told.or_else(|| unopened_secrets(unopened));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),

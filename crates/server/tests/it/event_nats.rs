@@ -21,7 +21,7 @@ const STORED: &str = r#"{"stream":"events","seq":1}"#;
 const FULL: &str = r#"{"error":{"code":503,"description":"maximum bytes exceeded"}}"#;
 const REFUSED: &str = "-ERR 'Permissions Violation for Publish to \"events\"'";
 
-/// What a server got.
+/// A sign-in or a message that a server got.
 #[derive(Debug, PartialEq, Eq)]
 enum Got {
     Connect(Value),

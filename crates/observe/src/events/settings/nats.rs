@@ -114,7 +114,7 @@ impl NatsServer {
         Ok(server)
     }
 
-    /// Whether a stream of JetStream must store the messages, as MinIO writes it.
+    /// The switch for JetStream, as MinIO writes it: a stream must store the messages.
     ///
     /// # Errors
     /// [`ConfigError`] if the text is neither `on` nor `off`.
@@ -154,6 +154,11 @@ impl NatsServer {
             ));
         }
         Ok(())
+    }
+
+    /// Host and port, in the form of the client, which is told of TLS beside it.
+    pub(in crate::events) fn address(&self) -> String {
+        origin("nats", &self.host, self.port)
     }
 
     /// Scheme, host and port.

@@ -9,7 +9,7 @@ pub(super) struct ServerUrl {
     /// Host name or address, without brackets.
     pub(super) host: String,
     pub(super) port: Option<u16>,
-    /// What is before the colon, or before `@` without one.
+    /// The text before the colon, or before `@` without one.
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     /// Without the first slash.
