@@ -155,7 +155,9 @@ class Page:
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, url):
-        self.send("Page.navigate", url=url)
+        # Kernels have been seen that refuse a first connection of the loopback once in ten thousand.
+        refused = "net::ERR_CONNECTION_REFUSED"
+        until(lambda: self.send("Page.navigate", url=url).get("errorText") != refused, f"{url} is not refused")
         until(lambda: self.run("document.readyState === 'complete' && location.href !== 'about:blank'"), f"{url} is loaded")
 
     def run(self, script, wait=False):

@@ -1,5 +1,6 @@
 """One server and one browser for all tests; a page, signed in, for each."""
 
+import collections
 import contextlib
 import json
 import os
@@ -12,6 +13,28 @@ import pytest
 from browser import Browser
 
 KEYS = {"aws_access_key_id": "liteio", "aws_secret_access_key": "liteio123"}
+
+
+CASES_FEW = 3
+
+
+def pytest_addoption(parser):
+    parser.addoption("--rotation", type=int, metavar="NUMBER",
+                     help="a third of the cases of each test, another third for the next number")
+
+
+def pytest_collection_modifyitems(config, items):
+    """A page of its own for each case is a second of the browser's time."""
+    rotation = config.getoption("--rotation")
+    if rotation is None:
+        return
+    tests = collections.defaultdict(list)
+    for item in items:
+        tests[item.nodeid.split("[")[0]].append(item)
+    left = {item for cases in tests.values() if len(cases) > CASES_FEW
+            for place, item in enumerate(cases) if (place + rotation) % 3}
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @contextlib.contextmanager

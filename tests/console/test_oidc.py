@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from browser import until
 from conftest import client, start
 from issuer import CLIENT, SECRET, Issuer
 from test_sessions import ask
@@ -75,7 +76,8 @@ def test_a_person_signs_in_by_the_issuer_returns_to_the_page_and_again_after_the
     # It may read, and not write.
     page.run("location.hash = '#/home'")
     page.sees("You are signed in by an issuer")
-    page.press("n")
+    # The page takes keys a moment after it is drawn.
+    until(lambda: page.press("n") or page.run("!!document.querySelector('dialog[open]')"), "the dialog opens")
     page.fill("Name", "more")
     page.click("Create")
     page.sees("AccessDenied")
