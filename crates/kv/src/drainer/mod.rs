@@ -287,9 +287,10 @@ impl Drainer {
 
 /// Stops draining: until there is space again, or for good.
 fn stop(shared: &Shared, error: &KvError) {
+    // Blocked before it is told: who hears of the refusal and tries again must not find the old state.
+    shared.drains.set_blocked(true);
     match error {
         KvError::NoSpace => shared.set_refusal(Some(KvError::NoSpace)),
         error => shared.stop_writing(error),
     }
-    shared.drains.set_blocked(true);
 }
