@@ -304,6 +304,15 @@ fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
     }
 }
 
+/// The stamp of the next change: one more in the upper half, and random bits, so that none comes twice. A number that is only
+/// counted would, beside other servers, after a failover that has lost the commit with it: what a server knows of the lost
+/// settings would then be taken for the new ones.
+fn stamp_behind(stamp: u64, shared: &Shared) -> Result<u64, StoreError> {
+    let mut random = [0; 4];
+    shared.config.random.fill(&mut random)?;
+    Ok(((stamp >> 32) + 1) << 32 | u64::from(u32::from_be_bytes(random)))
+}
+
 fn check_length(document: Option<&[u8]>) -> Result<(), StoreError> {
     if document.is_none_or(|document| document.len() <= DOCUMENT_BYTES_MAX) {
         return Ok(());
@@ -334,7 +343,7 @@ fn change(
         record.versioning = Versioning::Suspended;
     }
     change(&mut record)?;
-    record.settings_stamp += 1;
+    record.settings_stamp = stamp_behind(record.settings_stamp, shared)?;
     record.write(write, &bucket.name)?;
     Ok(ForgetBucket::new(shared, &bucket.name))
 }

@@ -228,7 +228,9 @@ fn every_change_of_a_setting_has_a_stamp_of_its_own() {
         stamps.push(bucket().settings_stamp);
         store.set_versioning(&bucket(), Versioning::Enabled).wait().expect("set");
         stamps.push(bucket().settings_stamp);
-        assert_eq!(stamps, [0, 1, 2, 3, 4]);
+        assert!(stamps.is_sorted_by(|stamp, next| stamp < next), "{stamps:?}");
+        // Counted alone it would come twice where a failover loses the change.
+        assert!(stamps[1..].iter().any(|stamp| *stamp as u32 != 0), "{stamps:?}");
     });
 }
 
@@ -245,7 +247,8 @@ fn no_reader_gets_the_record_from_before_an_acknowledged_change() {
                     let mut expected = 0;
                     while expected < ROUNDS {
                         expected = acknowledged.load(Ordering::SeqCst);
-                        let seen = store.bucket(&name("bucket")).expect("there").settings_stamp;
+                        let seen = store.bucket(&name("bucket")).expect("there");
+                        let seen = seen.settings_stamp >> 32;
                         assert!(seen >= expected, "{seen} after {expected} was acknowledged");
                     }
                 });

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
-    ClusterBackend, ClusterBlobs, DeleteTarget, Expiration, IdentityEntry, Job, Lifecycle,
-    LifecycleRule, ManualClock, NewBucket, ObjectLock, PutOptions, Quota, Retention, RetentionMode,
-    Selection, Store, StoreConfig, StoreError,
+    Cause, ClusterBackend, ClusterBlobs, DeleteTarget, Expiration, IdentityEntry, Job, Lifecycle,
+    LifecycleRule, ManualClock, NewBucket, NotificationRule, Notifications, ObjectLock, PutOptions,
+    Quota, Retention, RetentionMode, Selection, Store, StoreConfig, StoreError,
 };
 
 use crate::harness::{
@@ -198,6 +198,37 @@ fn what_a_failover_has_lost_is_remembered_by_nobody_who_read_it_early() {
     assert!(seen.epoch.is_some_and(|epoch| epoch != before));
     assert!(matches!(two.bucket(&name("lost")), Err(StoreError::NoSuchBucket { .. })));
     assert!(two.bucket(&name("stays")).is_ok());
+}
+
+#[test]
+fn settings_that_a_failover_has_lost_are_not_taken_for_those_of_the_next_change() {
+    let servers = servers(2);
+    let (database, one) = &servers[0];
+    let (_, two) = &servers[1];
+    create_bucket(one, "bucket");
+    put(one, "object", LONG);
+    let commits = database.commits();
+    let quota = Some(Quota { bytes: 1_000 });
+    one.set_quota(&bucket(one, "bucket"), quota).wait().expect("set");
+    agree(two);
+    let seen = bucket(two, "bucket");
+    database.fail_over((database.commits() - commits) as usize);
+    agree(one);
+    let rule = NotificationRule {
+        id: "rule".to_owned(),
+        target: "target".to_owned(),
+        events: vec!["ObjectRemoved:*".to_owned()],
+        prefix: String::new(),
+        suffix: String::new(),
+    };
+    let notifications = Notifications { rules: vec![rule], document: b"document".to_vec() };
+    let set = one.set_notifications(&bucket(one, "bucket"), Some(notifications), Cause::Unknown);
+    set.wait().expect("set");
+    // By a request that began before the failover.
+    two.delete_object(&seen, DeleteTarget::new(key("object"), None)).wait().expect("deleted");
+    let told = one.queued_events("target", None, 10).expect("a queue").into_iter();
+    let told: Vec<_> = told.map(|it| it.event.expect("whole").kind.name()).collect();
+    assert_eq!(told, ["TestEvent", "ObjectRemoved:Delete"]);
 }
 
 #[test]

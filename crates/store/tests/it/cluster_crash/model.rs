@@ -265,16 +265,25 @@ impl Model {
         Answer::Deleted { existed: true, is_marker, version: Some(removed.made) }
     }
 
-    /// Ends the object of a bucket by its lifecycle. The error says why that must not be.
+    /// Ends the object of a bucket by its lifecycle, or a marker without older versions, as on AWS. The error says why that
+    /// must not be.
     fn expire(&mut self, bucket: usize, facts: &Facts) -> Result<(), &'static str> {
         let found = &self.buckets[&bucket];
-        let current = found.current(EXPIRING).ok_or("there was no object to end")?;
-        let (begun_ms, _) = current.made.at_ms;
+        let (ended, is_marker) = match found.versions(EXPIRING) {
+            [object, ..] if object.content.is_some() => (object, false),
+            [marker] => (marker, true),
+            _ => return Err("there was no object to end"),
+        };
+        let (begun_ms, _) = ended.made.at_ms;
         if !found.has_lifecycle {
             return Err("there was no rule to end it by");
         }
         if facts.now_ms + BEHIND_MS < begun_ms + DAY_MS {
             return Err("an object has ended before its time");
+        }
+        if is_marker {
+            self.buckets.get_mut(&bucket).expect("there").keys.remove(KEYS[EXPIRING]);
+            return Ok(());
         }
         let id = facts.id + 1 + bucket as OpId;
         self.delete((bucket, EXPIRING), &Facts { id, ..facts.clone() });
