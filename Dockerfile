@@ -14,7 +14,7 @@ ENV PATH=/usr/local/bin:/usr/bin:/bin LITEIO_IN_CONTAINER=true
 VOLUME ["/data"]
 STOPSIGNAL SIGTERM
 LABEL org.opencontainers.image.title="LiteIO" \
-    org.opencontainers.image.description="An object store that speaks Amazon S3: durable by default, one static binary" \
+    org.opencontainers.image.description="An object store that speaks Amazon S3 and S3 Vectors: durable by default, one static binary" \
     org.opencontainers.image.licenses="MIT OR Apache-2.0" \
     org.opencontainers.image.documentation="https://docs.rs/liteio"
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s CMD ["/liteio", "health"]

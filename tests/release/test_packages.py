@@ -100,7 +100,7 @@ class Unit(unittest.TestCase):
         (root / "usr/bin").mkdir()
         shutil.copy(archive / "liteio", root / "usr/bin")
         (root / "bin").mkdir()
-        shutil.copy("/bin/true", root / "bin/kill")
+        shutil.copy("/bin/true", root / "bin/sh")
         for name in ["network-online", "sysinit", "basic", "shutdown", "multi-user"]:
             (units / f"{name}.target").write_text(f"[Unit]\nDescription={name}\n")
         return root

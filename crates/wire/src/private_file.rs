@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
+use rustix::process::{getegid, geteuid};
 
 /// Reads a file as text.
 ///
@@ -25,9 +25,13 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
     match fs::metadata(path) {
         Ok(metadata) => {
             let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+            // Not the user's own: a server that is broken into cannot write it. By number, which a host knows as well as
+            // its containers.
+            let group = getegid().as_raw();
             format!(
                 "user {user} cannot read {shown}, which is owned by user {owner} with mode {mode:04o}: run \
-                 \"chown {user} {shown}\" (in a container: on the mounted file), or start as user {owner}"
+                 \"chown root:{group} {shown} && chmod 640 {shown}\" (in a container: on the mounted file), or start as \
+                 user {owner}"
             )
         }
         // A directory above it.
@@ -128,7 +132,7 @@ mod tests {
         let told = unreadable(&path, &io::ErrorKind::PermissionDenied.into());
         let user = geteuid().as_raw();
         assert!(told.starts_with(&format!("user {user} cannot read ")), "{told}");
-        assert!(told.contains("with mode 0600: run \"chown"), "{told}");
+        assert!(told.contains("with mode 0600: run \"chown root:"), "{told}");
         let told = unreadable(&path.join("below"), &io::ErrorKind::PermissionDenied.into());
         assert!(told.contains("enter its directory"), "{told}");
         assert!(read(&path.join("below")).expect_err("no file").starts_with("cannot read "));
