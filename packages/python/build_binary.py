@@ -21,10 +21,26 @@ class BinaryHook(BuildHookInterface):
         binary = os.environ.get("LITEIO_BINARY")
         if self.target_name != "wheel" or version == "editable" or not binary:
             return
-        path = pathlib.Path(binary).resolve()
+        try:
+            path = path_of(binary)
+            platform = platform_of(path.read_bytes(), path)
+        except (OSError, ValueError) as error:
+            # The reason alone, without the calls of the build that led here.
+            raise SystemExit(str(error)) from None
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_of(path.read_bytes(), path)}"
+        build_data["tag"] = f"py3-none-{platform}"
         build_data["force_include"][str(path)] = "liteio/bin/liteio"
+
+
+def path_of(binary):
+    """Path of the program. A relative one is from where the command was given, which PWD remembers: the build itself
+    runs in the directory of the package, or in a copy of it.
+
+    Raises ValueError if there is no file."""
+    path = pathlib.Path(os.environ.get("PWD") or os.getcwd(), binary).resolve()
+    if not path.is_file():
+        raise ValueError(f"LITEIO_BINARY={binary}: there is no file {path}")
+    return path
 
 
 def platform_of(program, name):
@@ -32,7 +48,7 @@ def platform_of(program, name):
     if program[:4] == b"\x7fELF" and program[4:6] == b"\x02\x01":
         machine = MACHINES.get(struct.unpack_from("<H", program, 18)[0])
         if machine is None:
-            raise ValueError(f"{name} is a program for an unsupported machine")
+            raise ValueError(f"LITEIO_BINARY: {name} is a program for an unsupported machine")
         if is_dynamic(program):
             return f"linux_{machine}"
         return f"manylinux_2_17_{machine}.manylinux2014_{machine}.musllinux_1_1_{machine}"

@@ -1,13 +1,17 @@
-"""The platform that a wheel is tagged with."""
+"""The wheel with a binary, and the platform that it is tagged with."""
 
+import os
 import pathlib
 import struct
+import subprocess
 import sys
+import zipfile
 
 import pytest
 
 pytest.importorskip("hatchling")
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+PACKAGE = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(PACKAGE))
 from build_binary import platform_of  # noqa: E402
 
 
@@ -32,3 +36,46 @@ def test_platforms(program, platform):
 def test_what_is_no_program_of_a_known_platform_is_refused(program):
     with pytest.raises(ValueError, match="program"):
         platform_of(program, "program")
+
+
+def build(directory, binary):
+    """Builds the wheel by a command in a directory."""
+    pytest.importorskip("build")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", directory / "dist", PACKAGE]
+    return subprocess.run(command, capture_output=True, text=True, cwd=directory,
+                          env={**os.environ, "PWD": str(directory), "LITEIO_BINARY": str(binary)})
+
+
+def test_a_relative_path_is_from_where_the_command_runs(tmp_path):
+    (tmp_path / "program").write_bytes(elf(0x3E, 1))
+    done = build(tmp_path, "program")
+    assert done.returncode == 0, done.stderr
+    [wheel] = (tmp_path / "dist").iterdir()
+    assert wheel.name.endswith("musllinux_1_1_x86_64.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"liteio/bin/liteio", "liteio/mock_aws.kms.toml"} <= set(names)
+
+
+@pytest.mark.parametrize(("binary", "told"), [
+    ("nowhere", "LITEIO_BINARY=nowhere: there is no file {}/nowhere"),
+    ("/no/where", "LITEIO_BINARY=/no/where: there is no file /no/where"),
+    (".", "LITEIO_BINARY=.: there is no file {}"),
+    ("script", "LITEIO_BINARY: {}/script is not a program for 64-bit Linux or macOS"),
+])
+def test_what_is_no_binary_is_told_in_one_line(tmp_path, binary, told):
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    done = build(tmp_path, binary)
+    assert done.returncode == 1 and "Traceback" not in done.stderr + done.stdout
+    assert told.format(tmp_path) in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("binary", ["", "program"])
+def test_pip_installs_from_a_clone_with_the_binary_if_one_is_named(tmp_path, binary):
+    pytest.importorskip("pip")
+    (tmp_path / "program").write_bytes(elf(0x3E, 1))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps",
+               "--no-build-isolation", "--target", tmp_path / "installed", PACKAGE]
+    subprocess.run(command, check=True, cwd=tmp_path, env={**os.environ, "PWD": str(tmp_path), "LITEIO_BINARY": binary})
+    installed = tmp_path / "installed" / "liteio"
+    assert (installed / "__init__.py").exists()
+    assert (installed / "bin" / "liteio").exists() == bool(binary)

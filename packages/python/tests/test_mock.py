@@ -225,3 +225,15 @@ def test_a_mock_of_another_service_says_where_that_service_is():
         from liteio import mock_sqs  # noqa: F401
     with pytest.raises(AttributeError):
         liteio.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["mock_asw", "mock_AWS", "mock_aw", "mock_awss"])
+def test_a_mistyped_name_has_the_one_that_was_meant(name):
+    with pytest.raises(ImportError, match=rf"^liteio has no {name}: did you mean mock_aws\?$"):
+        exec(f"from liteio import {name}")
+
+
+@pytest.mark.parametrize("service", ["acm", "ses", "sns", "ssm", "ebs", "ecs", "eks", "waf", "swf", "ds", "s3control"])
+def test_a_mock_of_moto_is_not_a_mistyped_one(service):
+    with pytest.raises(ImportError, match=f"Keep moto for {service}"):
+        exec(f"from liteio import mock_{service}")

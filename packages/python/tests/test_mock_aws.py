@@ -1,15 +1,19 @@
 """mock_aws by the names and behaviour of moto's."""
 
 import asyncio
+import base64
 import multiprocessing
 import os
 import signal
+import socket
+import subprocess
 import unittest
 import urllib.request
 
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.httpsession import URLLib3Session
 
 import liteio
@@ -150,6 +154,129 @@ def test_credentials_that_are_given_are_checked():
             boto3.client("s3", **KEYS).list_buckets()
 
 
+AES = dict(ServerSideEncryption="AES256")
+KMS = dict(ServerSideEncryption="aws:kms")
+OF_CLIENT = dict(SSECustomerAlgorithm="AES256", SSECustomerKey="k" * 32)
+GIVEN_KEY = base64.b64encode(bytes(32)).decode()
+
+
+def put(**options):
+    return boto3.client("s3").put_object(Bucket="photos", Key="a", Body=b"hello", **options)
+
+
+def read(**options):
+    return boto3.client("s3").get_object(Bucket="photos", Key="a", **options)["Body"].read()
+
+
+@pytest.mark.parametrize("options", [
+    {},
+    dict(access_key="the-only-key", secret_key="the-only-secret"),
+    dict(arguments=["--master-key", GIVEN_KEY]),
+    dict(environment={"LITEIO_MASTER_KEY": GIVEN_KEY}),
+    dict(environment={"MINIO_KMS_SECRET_KEY": f"theirs:{GIVEN_KEY}"}),
+    dict(arguments=["--aws-defaults"]),
+])
+def test_encryption_needs_no_key_of_the_test(options):
+    with mock_aws(buckets=["photos"], **options):
+        assert put(**AES)["ServerSideEncryption"] == "AES256" and read() == b"hello"
+        assert put(**KMS)["ServerSideEncryption"] == "aws:kms" and read() == b"hello"
+        assert put(**OF_CLIENT)["SSECustomerAlgorithm"] == "AES256" and read(**OF_CLIENT) == b"hello"
+        s3 = boto3.client("s3")
+        for algorithm in ("AES256", "aws:kms"):
+            s3.put_bucket_encryption(Bucket="photos", ServerSideEncryptionConfiguration={
+                "Rules": [{"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": algorithm}}]})
+            assert put()["ServerSideEncryption"] == algorithm and read() == b"hello"
+
+
+def test_nothing_is_encrypted_or_blocked_without_a_request():
+    with mock_aws(buckets=["photos"]):
+        assert "ServerSideEncryption" not in put()
+        s3 = boto3.client("s3")
+        with pytest.raises(ClientError, match="NoSuchPublicAccessBlockConfiguration"):
+            s3.get_public_access_block(Bucket="photos")
+
+
+def test_data_in_a_directory_have_no_key_of_the_mock(tmp_path):
+    with mock_aws(data_dir=tmp_path / "data", buckets=["photos"]):
+        with pytest.raises(ClientError, match="no master key"):
+            put(**AES)
+
+
+def test_acls_are_accepted():
+    with mock_aws():
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="photos", ACL="public-read")
+        put(ACL="public-read")
+        grants = s3.get_object_acl(Bucket="photos", Key="a")["Grants"]
+        assert [it["Permission"] for it in grants if it["Grantee"]["Type"] == "Group"] == ["READ"]
+        s3.put_bucket_acl(Bucket="photos", ACL="private")
+
+
+@pytest.mark.parametrize("options", [
+    dict(arguments=["--object-ownership", "bucket-owner-enforced"]),
+    dict(environment={"LITEIO_OBJECT_OWNERSHIP": "bucket-owner-enforced"}),
+    dict(profile="s3mock"),
+])
+def test_acls_are_refused_where_the_options_say_so(options):
+    with mock_aws(**options):
+        boto3.client("s3").create_bucket(Bucket="photos")
+        with pytest.raises(ClientError, match="AccessControlListNotSupported"):
+            put(ACL="public-read")
+
+
+class TestOptionsOfThePageForWhatDiffersFromMoto:
+    """docs/python.md, "What differs from moto"."""
+
+    def test_keys_for_kms(self, tmp_path):
+        file = tmp_path / "kms.toml"
+        subprocess.run([liteio.find_binary(), "key", "new", "--name", "mine", file], check=True, capture_output=True)
+        with mock_aws(buckets=["photos"], arguments=["--kms-key-file", str(file)]):
+            for name in ("mine", "alias/mine", "arn:aws:kms:us-east-1:123456789012:key/mine"):
+                assert put(**KMS, SSEKMSKeyId=name)["SSEKMSKeyId"] == "mine"
+        with mock_aws(buckets=["photos"]), pytest.raises(ClientError, match="KMS.NotFoundException"):
+            put(**KMS, SSEKMSKeyId="mine")
+
+    def test_a_notification_to_a_function(self):
+        function = "arn:aws:lambda:us-east-1:123456789012:function:resize"
+        wanted = {"LambdaFunctionConfigurations": [{"LambdaFunctionArn": function, "Events": ["s3:ObjectCreated:*"]}]}
+        asked = dict(Bucket="photos", NotificationConfiguration=wanted)
+        with mock_aws(buckets=["photos"], arguments=["--event-target", "resize=http://127.0.0.1:1/"]):
+            boto3.client("s3").put_bucket_notification_configuration(**asked)
+        with mock_aws(buckets=["photos"]), pytest.raises(ClientError, match="no target named 'resize'"):
+            boto3.client("s3").put_bucket_notification_configuration(**asked)
+
+    @mock_aws(buckets=["photos"])
+    def test_a_notification_to_eventbridge(self, test_api):
+        with pytest.raises(ClientError, match="InvalidArgument.*There is no EventBridge"):
+            boto3.client("s3").put_bucket_notification_configuration(
+                Bucket="photos", NotificationConfiguration={"EventBridgeConfiguration": {}})
+        put()
+        with mock_aws(buckets=["photos"]) as server:
+            server.wait_for_event(bucket="photos", key="a")
+
+    def test_replication_between_two_buckets(self, test_api, tmp_path):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        target = tmp_path / "targets.toml"
+        target.write_text(f"""
+            [[target]]
+            arn = "arn:aws:s3:::copies"
+            url = "http://127.0.0.1:{port}"
+            access_key = "any-key"
+            secret_key = "any-secret"
+        """)
+        rule = {"ID": "all", "Priority": 1, "Filter": {}, "Status": "Enabled",
+                "DeleteMarkerReplication": {"Status": "Disabled"}, "Destination": {"Bucket": "arn:aws:s3:::copies"}}
+        options = dict(port=port, buckets=["photos:versioned", "copies:versioned"])
+        with mock_aws(**options, arguments=["--replication-file", str(target)]) as server:
+            boto3.client("s3").put_bucket_replication(Bucket="photos", ReplicationConfiguration={
+                "Role": "arn:aws:iam::123456789012:role/any", "Rules": [rule]})
+            put()
+            server.wait_for_event(bucket="copies", key="a")
+            assert boto3.client("s3").get_object(Bucket="copies", Key="a")["Body"].read() == b"hello"
+
+
 @pytest.mark.parametrize("name", REGIONS)
 def test_the_region_of_the_environment_stays(name, monkeypatch):
     for each in REGIONS:
@@ -194,6 +321,119 @@ def test_configuration_of_moto(monkeypatch):
 @mock_aws(config={"core": {"reset_boto3_session": False}})
 def test_a_decorator_with_a_configuration():
     assert names() == []
+
+
+def located(constraint):
+    return {} if constraint is None else {"CreateBucketConfiguration": {"LocationConstraint": constraint}}
+
+
+@pytest.mark.parametrize(("region", "constraint", "code"), [
+    ("eu-west-1", None, "IllegalLocationConstraintException.*The unspecified location"),
+    ("eu-west-1", "us-west-2", "IllegalLocationConstraintException.*The us-west-2 location"),
+    ("eu-west-1", "us-east-1", "IllegalLocationConstraintException"),
+    ("us-east-1", "us-east-1", "InvalidLocationConstraint"),
+    ("eu-west-1", "eu-west-1", None),
+    ("eu-west-1", "EU", None),
+    ("us-east-1", "eu-west-1", None),
+    ("us-east-1", None, None),
+])
+@mock_aws
+def test_a_location_that_does_not_fit_the_region_is_refused_as_by_moto(region, constraint, code):
+    s3 = boto3.client("s3", region_name=region)
+    if code is None:
+        s3.create_bucket(Bucket="photos", **located(constraint))
+    else:
+        with pytest.raises(ClientError, match=code) as error:
+            s3.create_bucket(Bucket="photos", **located(constraint))
+        assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    assert names() == ([] if code else ["photos"])
+
+
+@mock_aws
+def test_a_location_is_checked_for_a_client_that_was_made_before():
+    with pytest.raises(ClientError, match="IllegalLocationConstraintException"):
+        MADE_BEFORE.create_bucket(Bucket="photos")
+    assert names() == []
+
+
+def test_servers_that_a_profile_emulates_take_any_location():
+    with mock_aws(profile="minio"):
+        boto3.client("s3", region_name="eu-west-1").create_bucket(Bucket="photos")
+
+
+def test_another_server_is_not_checked():
+    with liteio.Server() as other, mock_aws:
+        other.client("s3", region_name="eu-west-1").create_bucket(Bucket="photos")
+
+
+CONTROL_MADE_BEFORE = boto3.client("s3control", region_name="us-east-1", **KEYS)
+
+
+@mock_aws
+def test_a_service_with_a_host_for_each_account_is_named_without_a_look_at_the_host():
+    for control in (boto3.client("s3control"), CONTROL_MADE_BEFORE):
+        with pytest.raises(ClientError, match="s3control is not served here: .* Keep moto for s3control"):
+            control.get_public_access_block(AccountId="123456789012")
+    with pytest.raises(ClientError, match="servicediscovery is not served here"):
+        boto3.client("servicediscovery").discover_instances(NamespaceName="a", ServiceName="b")
+
+
+SQS_MADE_BEFORE = boto3.client("sqs", region_name="us-east-1", **KEYS)
+# One for each protocol.
+CALLS_OF_OTHERS = {
+    "cloudfront": lambda client: client.list_distributions(),
+    "cloudwatch": lambda client: client.list_metrics(),
+    "dynamodb": lambda client: client.list_tables(),
+    "ec2": lambda client: client.describe_instances(),
+    "lambda": lambda client: client.list_functions(),
+    "route53": lambda client: client.list_hosted_zones(),
+    "sns": lambda client: client.list_topics(),
+    "sqs": lambda client: client.create_queue(QueueName="photos"),
+}
+
+
+@pytest.mark.parametrize("service", CALLS_OF_OTHERS)
+@mock_aws
+def test_a_client_of_another_service_is_told_to_keep_moto(service):
+    with pytest.raises(ClientError, match=r"is not served here: .* Keep moto for \w+$") as error:
+        CALLS_OF_OTHERS[service](boto3.client(service))
+    assert error.value.response["Error"]["Code"] == "UnknownOperationException"
+
+
+@mock_aws
+def test_a_client_of_another_service_that_was_made_before_is_told_to_keep_moto():
+    with pytest.raises(ClientError, match="Keep moto for sqs$"):
+        SQS_MADE_BEFORE.list_queues()
+
+
+class TestMotoAndOurs:
+    """They do not work inside each other, and say so."""
+
+    told = "mock_aws of moto is active.*let AWS_ENDPOINT_URL_S3 point at a liteio.Server"
+
+    def test_ours_inside(self):
+        moto = pytest.importorskip("moto")
+        before = dict(os.environ)
+        with moto.mock_aws():
+            with pytest.raises(liteio.LiteIOError, match=self.told):
+                mock_aws(lambda: None)()
+        assert dict(os.environ) == before
+
+    def test_moto_inside(self):
+        moto = pytest.importorskip("moto")
+        with mock_aws():
+            with moto.mock_aws():
+                for call in (names, lambda: boto3.client("sqs", region_name="us-east-1").list_queues()):
+                    with pytest.raises(liteio.LiteIOError, match=self.told):
+                        call()
+            assert names() == []
+
+    def test_one_after_the_other(self):
+        moto = pytest.importorskip("moto")
+        with moto.mock_aws():
+            boto3.client("sqs", region_name="us-east-1").list_queues()
+        with mock_aws():
+            assert names() == []
 
 
 def test_clients_that_were_made_before_the_first_mock():
@@ -273,6 +513,15 @@ def test_s3fs_sees_no_listing_of_an_earlier_use():
             assert files.cat(f"photos/{key}") == b"hello"
 
 
+def test_pyarrow_needs_the_endpoint():
+    pyarrow = pytest.importorskip("pyarrow.fs")
+    with mock_aws(buckets=["photos"], access_key="the-only-key", secret_key="the-only-secret"):
+        files = pyarrow.S3FileSystem(endpoint_override=os.environ["AWS_ENDPOINT_URL"])
+        with files.open_output_stream("photos/a") as stream:
+            stream.write(b"hello")
+        assert read() == b"hello"
+
+
 def test_aiobotocore():
     aiobotocore = pytest.importorskip("aiobotocore.session")
 
@@ -287,6 +536,8 @@ def test_aiobotocore():
     asyncio.run(use())
     asyncio.run(use(region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any"))
     asyncio.run(use(endpoint_url="https://s3.amazonaws.com"))
+    with pytest.raises(ClientError, match="IllegalLocationConstraintException"):
+        asyncio.run(use(region_name="eu-west-1"))
 
 
 @mock_aws

@@ -1,5 +1,7 @@
 """The fixtures, in test suites of their own, as users write them."""
 
+import pytest
+
 ISOLATION = """
     import os
     import boto3
@@ -53,6 +55,22 @@ def test_the_server_of_a_session_has_the_options_given(pytester):
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
+def test_a_misspelled_option_of_the_server_is_told(pytester):
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return {"bukets": ["letters"]}
+
+        def test_it(s3_server):
+            pass
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["E * Server has no option 'bukets': did you mean buckets=*"])
+
+
 def test_a_suite_that_uses_no_fixture_pays_nothing(pytester):
     pytester.makepyfile("""
         import sys
@@ -74,3 +92,63 @@ def test_workers_of_xdist_have_a_server_each(pytester):
             s3_server.client().create_bucket(Bucket=worker_id)
     """)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2").assert_outcomes(passed=4)
+
+
+def test_s3fs_has_the_keys_of_the_space_of_each_test(test_api, pytester):
+    pytest.importorskip("s3fs")
+    pytester.makepyfile("""
+        import pytest
+        import s3fs
+
+        @pytest.mark.parametrize("number", range(3))
+        def test_it(number, s3_bucket):
+            files = s3fs.S3FileSystem()
+            files.pipe(f"{s3_bucket}/{number}", b"hello")
+            assert files.ls(s3_bucket) == [f"{s3_bucket}/{number}"]
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+
+
+def test_s3fs_leaves_nothing_in_the_log_of_a_later_test(test_api, pytester):
+    pytest.importorskip("s3fs")
+    pytester.makepyfile("""
+        import asyncio
+        import gc
+
+        import pytest
+        import s3fs
+        from aiobotocore.session import ClientCreatorContext
+
+        closed = []
+        leave = ClientCreatorContext.__aexit__
+
+        async def leave_and_tell(self, *of_error):
+            await leave(self, *of_error)
+            closed.append(asyncio.get_running_loop())
+
+        ClientCreatorContext.__aexit__ = leave_and_tell
+
+        async def others():
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            if tasks:
+                await asyncio.wait(tasks)  # Without a look at their errors, which asyncio then logs.
+
+        def test_one(s3_bucket):
+            files = s3fs.S3FileSystem()
+            assert files.ls(s3_bucket) == []
+            files.itself = files  # Until the collection below, however s3fs holds it.
+
+        @pytest.mark.asyncio
+        async def test_other(s3_bucket, caplog):
+            gc.collect()
+            await others()
+            gc.collect()
+            assert caplog.records == []
+
+        def test_the_connections_are_closed():
+            from fsspec.asyn import get_loop, sync
+
+            sync(get_loop(), others)
+            assert closed == [get_loop()]
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)

@@ -122,10 +122,85 @@ def test_a_start_that_fails_says_why():
 def test_wrong_options_are_refused():
     with pytest.raises(TypeError, match="lists of strings"):
         liteio.Server(buckets="photos")
+    for name in ("seed", "data_dir", "binary"):
+        with pytest.raises(TypeError, match=rf"^{name} is one path, not \['photos'\]$"):
+            liteio.Server(**{name: ["photos"]})
     with pytest.raises(liteio.LiteIOError, match="not running"):
         liteio.Server().endpoint
     with pytest.raises(liteio.LiteIOError, match="not running"):
         liteio.Server().reset()
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ({"bucket": ["photos"]}, r"Server has no option 'bucket': did you mean buckets=…\?"),
+    ({"bukets": ["photos"]}, r"Server has no option 'bukets': did you mean buckets=…\?"),
+    ({"zone": "utc"}, "Server has no option 'zone': it has data_dir, buckets, .*, environment"),
+])
+def test_a_misspelled_option_has_the_one_that_was_meant(given, told):
+    with pytest.raises(TypeError, match=f"^{told}$"):
+        liteio.Server(**given)
+
+
+def test_a_port_is_the_one_given():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with liteio.Server(port=port) as server:
+        assert server.endpoint == f"http://127.0.0.1:{port}"
+        assert names_of_buckets(server.client()) == []
+        told = r"in use.*leave out port= \(a free one is chosen; each worker of pytest-xdist needs its own\)$"
+        with pytest.raises(liteio.StartFailed, match=told):
+            liteio.Server(port=port).start()
+    with liteio.Server(port=0) as server:
+        assert urlsplit(server.endpoint).port
+
+
+@pytest.mark.parametrize(("argument", "flag", "option"), [
+    ("--port", "--port", "port=…"),
+    ("--port=4566", "--port", "port=…"),
+    ("-p4566", "-p", "port=…"),
+    ("--address", "--address", "port=…; the server always listens on 127.0.0.1"),
+    ("--access-key=a", "--access-key", "access_key=…"),
+    ("--secret-key", "--secret-key", "secret_key=…"),
+    ("--region", "--region", "region=…"),
+    ("--memory", "--memory", "data_dir=…"),
+    ("--data-dir=/data", "--data-dir", "data_dir=…"),
+    ("-d", "-d", "data_dir=…"),
+])
+def test_a_flag_that_is_an_option_is_refused(argument, flag, option):
+    for refused in (liteio.Server, liteio.mock_aws):
+        with pytest.raises(TypeError, match=f"^arguments has {flag}: use {option}"):
+            refused(arguments=[argument])
+
+
+@pytest.mark.parametrize(("variable", "option"), [
+    ("LITEIO_PORT", "port=…"),
+    ("LITEIO_ADDRESS", "port=…"),
+    ("LITEIO_ACCESS_KEY", "access_key=…"),
+    ("LITEIO_SECRET_KEY_FILE", "secret_key=…"),
+    ("MINIO_ROOT_USER", "access_key=…"),
+    ("LITEIO_REGION", "region=…"),
+    ("LITEIO_MEMORY", "data_dir=…"),
+    ("LITEIO_DATA_DIR", "data_dir=…"),
+])
+def test_a_variable_that_is_an_option_is_refused(variable, option):
+    for refused in (liteio.Server, liteio.mock_aws):
+        with pytest.raises(TypeError, match=f"^environment has {variable}: use {option}"):
+            refused(environment={variable: "1"})
+
+
+@pytest.mark.parametrize("others", [{}, {"LITEIO_LOG_FORMAT": "json"}])
+@pytest.mark.parametrize("name", ["LITEIO_BUKET", "MINIO_ROOT_USR"])
+def test_a_variable_that_the_server_does_not_know_is_refused(name, others):
+    meant = {"LITEIO_BUKET": "LITEIO_BUCKET", "MINIO_ROOT_USR": "MINIO_ROOT_USER"}[name]
+    told = rf"^environment: {name} is unknown and has no effect: did you mean {meant}\?$"
+    server = liteio.Server(environment={name: "x", **others})
+    with pytest.raises(TypeError, match=told):
+        server.start()
+    assert not server.is_running()
+    with pytest.raises(TypeError, match=told):
+        liteio.mock_aws(environment={name: "x", **others}).start()
+    assert "AWS_ENDPOINT_URL" not in os.environ
 
 
 def test_a_server_can_be_started_and_stopped_again_and_again():
@@ -249,3 +324,28 @@ def test_no_proxy_is_asked(monkeypatch, server, name):
     with liteio.environment(server):
         assert names_of_buckets(boto3.client("s3")) == []
     assert os.environ["NO_PROXY"] == "elsewhere.test" and "no_proxy" not in os.environ
+
+
+def names_by_s3fs(bucket):
+    return [name.partition("/")[2] for name in pytest.importorskip("s3fs").S3FileSystem().ls(bucket)]
+
+
+def test_s3fs_finds_the_server_that_was_started_last(monkeypatch):
+    for key in ("a", "b"):
+        with liteio.Server(buckets=["photos"], access_key=f"the-key-of-{key}") as server:
+            for name, value in server.env().items():
+                monkeypatch.setenv(name, value)
+            server.client().put_object(Bucket="photos", Key=key)
+            assert names_by_s3fs("photos") == [key]
+
+
+def test_s3fs_finds_the_state_after_a_reset(test_api, monkeypatch):
+    with liteio.Server(buckets=["photos"]) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        server.snapshot("empty")
+        for begin_again in (server.reset, lambda: server.restore("empty")):
+            server.client().put_object(Bucket="photos", Key="a")
+            assert names_by_s3fs("photos") == ["a"]
+            begin_again()
+            assert names_by_s3fs("photos") == []

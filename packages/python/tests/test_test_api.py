@@ -3,7 +3,7 @@
 import threading
 import urllib.error
 import urllib.request
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 from botocore.config import Config
@@ -47,6 +47,19 @@ def test_spaces_see_nothing_of_each_other(testing_server):
             testing_server.space("other")
     assert testing_server.spaces() == []
     assert keys(testing_server) == ["of-the-server"]
+
+
+@pytest.mark.parametrize("of_space", [False, True])
+def test_a_reset_of_a_bucket_leaves_the_others(testing_server, of_space):
+    scope = testing_server.space() if of_space else testing_server
+    put(scope)
+    scope.client().create_bucket(Bucket="other")
+    scope.client().put_object(Bucket="other", Key="kept")
+    scope.reset(bucket="bucket")
+    assert keys(scope) == []
+    assert scope.client().list_objects_v2(Bucket="other")["KeyCount"] == 1
+    with pytest.raises(liteio.TestApiError, match="There is no bucket \"nowhere\""):
+        scope.reset(bucket="nowhere")
 
 
 @pytest.mark.parametrize("of_space", [False, True])
@@ -141,6 +154,18 @@ def test_a_fault_that_makes_no_sense_is_refused(space, rule):
     assert error.value.status == 400
 
 
+@pytest.mark.parametrize(("method", "given", "meant"), [
+    ("fault", "operaton", "operation"),
+    ("requests", "methd", "method"),
+    ("wait_for_request", "timeout_s", "timeout"),
+    ("wait_for_event", "keys", "key"),
+    ("reset", "buckets", "bucket"),
+])
+def test_a_misspelled_option_has_the_one_that_was_meant(space, method, given, meant):
+    with pytest.raises(TypeError, match=rf"^{method}\(\) has no option '{given}': did you mean {meant}=…\?$"):
+        getattr(space, method)(**{given: "x"})
+
+
 def test_presigned_urls_expire_by_the_clock(space):
     put(space)
     url = space.client().generate_presigned_url(
@@ -162,6 +187,50 @@ def test_the_clock_is_set(space):
     assert space.clock.offset > timedelta(days=365)
     space.clock.reset()
     assert space.clock.offset == timedelta(0)
+
+
+@pytest.mark.parametrize("text", [
+    "2040-02-29T12:00:00Z", "2040-02-29T12:00:00", "2040-02-29 13:00:00.000+01:00", "2040-02-29T07:00:00-05:00",
+])
+def test_the_clock_is_set_to_a_text(space, text):
+    moment = datetime(2040, 2, 29, 12, tzinfo=timezone.utc)
+    assert timedelta(0) <= space.clock.set(text) - moment < timedelta(seconds=10)
+
+
+def test_the_clock_is_set_to_a_day(space):
+    assert space.clock.set("2040-02-29").replace(minute=0, second=0, microsecond=0) == datetime(2040, 2, 29, tzinfo=timezone.utc)
+
+
+def test_a_text_that_is_no_time_is_refused(space):
+    with pytest.raises(ValueError, match="'tomorrow' is no time: write it as 2020-01-01T00:00:00Z"):
+        space.clock.set("tomorrow")
+
+
+@pytest.mark.parametrize("moment", [datetime(2030, 1, 1), datetime.max])
+def test_a_datetime_without_a_zone_is_refused(space, moment):
+    with pytest.raises(ValueError, match=r"give a time zone, such as datetime\.now\(timezone\.utc\)$"):
+        space.clock.set(moment)
+    assert space.clock.offset == timedelta(0)
+
+
+@pytest.mark.parametrize("moment", [date(2030, 1, 1), 1893456000, None])
+def test_what_is_no_time_is_refused_with_what_is_one(space, moment):
+    with pytest.raises(TypeError, match=r"is no time: give a datetime, such as .*, or a text, such as 2020-01-01T00:00:00Z$"):
+        space.clock.set(moment)
+
+
+@pytest.mark.parametrize("step", ["1h", None])
+def test_what_is_no_step_is_refused_with_what_is_one(space, step):
+    with pytest.raises(TypeError, match=r"is no step: give seconds, or a timedelta, such as timedelta\(hours=1\)$"):
+        space.clock.advance(step)
+
+
+def test_a_frozen_time_has_a_zone(space):
+    freezegun = pytest.importorskip("freezegun")
+    with freezegun.freeze_time("2030-01-01T12:00:00Z"):
+        assert space.clock.set(datetime.now(timezone.utc)).year == 2030
+        with pytest.raises(ValueError, match="time zone"):
+            space.clock.set(datetime.now())
 
 
 def test_objects_expire_at_once_when_the_clock_passes_their_days(space):
@@ -207,6 +276,34 @@ def test_an_event_is_waited_for(space):
     space.client().delete_object(Bucket="bucket", Key="key")
     [removed] = space.wait_for_event(name="s3:ObjectRemoved:*")
     assert removed.sequence > event.sequence
+
+
+def test_as_many_events_are_waited_for_as_are_asked_for(space):
+    put(space, "one")
+    writer = threading.Timer(0.05, put, [space, "other"])
+    writer.start()
+    events = space.wait_for_event(name="s3:ObjectCreated:*", count=2)
+    writer.join()
+    assert [event.key for event in events] == ["one", "other"]
+    with pytest.raises(liteio.WaitTimeout, match="^2 of 3 events matched bucket='bucket' within 0.05 s; "):
+        space.wait_for_event(bucket="bucket", count=3, timeout=0.05)
+
+
+def test_waiting_ends_with_what_came_last(space):
+    for wait, what in ((space.wait_for_event, "events"), (space.wait_for_request, "requests")):
+        with pytest.raises(liteio.WaitTimeout, match=f"^nothing matched key='x' within 0.05 s; there were no {what}$"):
+            wait(key="x", timeout=0.05)
+    for key in "abcd":
+        put(space, key)
+    space.wait_for_request(operation="PutObject", key="d")
+    with pytest.raises(liteio.WaitTimeout) as error:
+        space.wait_for_event(key="x", timeout=0.05)
+    last = ", ".join(f"s3:ObjectCreated:Put bucket/{key}" for key in "bcd")
+    assert str(error.value).endswith(f"; the last events: {last}")
+    with pytest.raises(liteio.WaitTimeout) as error:
+        space.wait_for_request(operation="DeleteObject", timeout=0.05)
+    last = str(error.value).partition("; the last requests: ")[2].split(", ")
+    assert len(last) == 3 and "PutObject bucket/d 200" in last
 
 
 def test_waiting_ends_with_an_error_that_names_the_filters(space):

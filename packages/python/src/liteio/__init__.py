@@ -12,7 +12,7 @@ from ._clock import Clock
 from ._control import LiteIOError, TestApiError, TestApiMissing, WaitTimeout
 from ._environment import environment
 from ._faults import Fault
-from ._mock import absent, mock_aws, mock_iam, mock_s3, mock_sts
+from ._mock import absent_mock, mock_aws, mock_iam, mock_s3, mock_sts
 from ._process import StartFailed
 from ._records import Event, RecordedRequest
 from ._server import Server
@@ -44,5 +44,5 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> object:
     if name.startswith("mock_"):
         # `from liteio import mock_sqs` would hide the text of an AttributeError.
-        raise ImportError(absent(name))
+        raise ImportError(absent_mock(name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Mapping, Optional, Union
 
 from ._control import Control
-from ._records import read_time, write_time
+from ._records import parse_time, read_time, write_time
 
 
 class Clock:
@@ -24,14 +24,16 @@ class Clock:
         """Its lead over the clock of the machine."""
         return timedelta(milliseconds=self._call("GET")["offset_ms"])
 
-    def set(self, moment: datetime) -> datetime:
-        """Sets the clock; a time without a zone is UTC. Returns the new time."""
-        return read_time(self._call("PUT", {"now": write_time(moment)})["now"])
+    def set(self, moment: Union[datetime, str]) -> datetime:
+        """Sets the clock to a datetime with a time zone, or to a text such as "2020-01-01T00:00:00Z", which is UTC if it
+        names no zone. Returns the new time.
+
+        Raises ValueError for a datetime without a time zone: Python means local time by it, and tests mostly UTC."""
+        return read_time(self._call("PUT", {"now": write_time(moment_of(moment))})["now"])
 
     def advance(self, by: Union[timedelta, float]) -> datetime:
         """Advances the clock by seconds or a timedelta. Returns the new time."""
-        step = by if isinstance(by, timedelta) else timedelta(seconds=by)
-        return read_time(self._call("PUT", {"advance_ms": step // timedelta(milliseconds=1)})["now"])
+        return read_time(self._call("PUT", {"advance_ms": step_of(by) // timedelta(milliseconds=1)})["now"])
 
     def reset(self) -> datetime:
         """Sets the clock to the time of the machine. Returns the new time."""
@@ -39,3 +41,23 @@ class Clock:
 
     def _call(self, method: str, body: Optional[Mapping[str, Any]] = None) -> Any:
         return self._control.call(method, "/clock", query={"space": self._space}, body=body)
+
+
+def moment_of(given: object) -> datetime:
+    if isinstance(given, str):
+        return parse_time(given)
+    if not isinstance(given, datetime):
+        raise TypeError(
+            f"{given!r} is no time: give a datetime, such as datetime.now(timezone.utc), or a text, such as 2020-01-01T00:00:00Z"
+        )
+    if given.utcoffset() is None:
+        raise ValueError(f"{given} has no time zone: give a time zone, such as datetime.now(timezone.utc)")
+    return given
+
+
+def step_of(given: object) -> timedelta:
+    if isinstance(given, timedelta):
+        return given
+    if isinstance(given, (int, float)):
+        return timedelta(seconds=given)
+    raise TypeError(f"{given!r} is no step: give seconds, or a timedelta, such as timedelta(hours=1)")

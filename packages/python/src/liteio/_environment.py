@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple
 
+from ._filesystems import forget_filesystems
+from ._redirect import Target, redirect
 from ._space import Space
 
 # These would redirect to another endpoint, or conflict with the new values.
@@ -18,11 +20,15 @@ CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def environment(space: Space) -> ContextManager[None]:
+@contextmanager
+def environment(space: Space) -> Iterator[None]:
     """Points the variables AWS_… of the whole process at a space, and restores them at the end.
 
-    It also replaces boto3's default session meanwhile, because that session caches credentials."""
-    return set_meanwhile(space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS), True)
+    It also replaces boto3's default session meanwhile, because that session caches credentials, and empties the cache of
+    s3fs. What clients of botocore and aiobotocore that were made before send to AWS goes to the space, with its keys."""
+    values, removed = space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS)
+    with set_meanwhile(values, removed, True), redirect(Target(space.endpoint, space)):
+        yield
 
 
 def environment_of_mock(
@@ -49,6 +55,7 @@ def set_meanwhile(values: Dict[str, str], removed: Tuple[str, ...], new_default_
     session = getattr(boto3, "DEFAULT_SESSION", None)
     if boto3 is not None and new_default_session:
         boto3.DEFAULT_SESSION = None
+    forget_filesystems()
     try:
         yield
     finally:
@@ -61,3 +68,4 @@ def set_meanwhile(values: Dict[str, str], removed: Tuple[str, ...], new_default_
         boto3 = sys.modules.get("boto3")
         if boto3 is not None and new_default_session:
             boto3.DEFAULT_SESSION = session
+        forget_filesystems()

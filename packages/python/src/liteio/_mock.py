@@ -10,11 +10,14 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, overload
 
+from ._names import check_names, options_of
 from ._server import Server
 from ._uses import SWITCHES, Use, current, start, stop
 
 # Attribute of an instance of a decorated class: a subclass may skip its setup_method.
 ENTERED = "_liteio_entered"
+# Similarity to mock_aws of two letters that are swapped. Mocks of moto, such as mock_sqs and mock_acm, have less.
+TYPING_ERROR = 0.85
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -23,15 +26,19 @@ class MockAWS:
     decorators.
 
     There is one server in a process. It is reset at the start of each use, and a use inside another is the same one.
-    It accepts any credentials and any region. The options are the same as of `Server`; a use with options has a server of its
-    own, which is kept for later uses with the same options. With access_key, secret_key or profile, credentials are
-    checked as `Server` does. `config` is moto's: {"core": {"mock_credentials": False, "reset_boto3_session": False}}.
+    It accepts any credentials, any region, ACLs, and encryption without a key of the test. The options are the same as of
+    `Server`; a use with options has a server of its own, which is kept for later uses with the same options. With
+    access_key, secret_key or profile, credentials are checked as `Server` does. `config` is moto's: {"core": {"mock_credentials": False, "reset_boto3_session": False}}.
 
     As a decorator, with or without options, it accepts functions, generators, async functions, and classes, each of
     whose tests is a use (with setUp and tearDown, or setup_method and teardown_method). As a context manager it
     returns the `Server`."""
 
     def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
+        # A server is made of them again and again.
+        for name in ("arguments", "buckets"):
+            if not isinstance(options.get(name, ""), str):
+                options[name] = list(options[name])
         check_options(options)
         self._options = options
         self._switches = None if config is None else switches_of(config)
@@ -89,17 +96,16 @@ class MockAWS:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises TypeError for an option that Server does not have: at the decorator, not in the first test."""
-    known = list(inspect.signature(Server).parameters)
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            meant = f"did you mean {near[0]}=…?" if near else f"it has {', '.join(known)}"
-            raise TypeError(f"mock_aws has no option {name!r}: {meant}")
+    """Raises TypeError for what Server refuses: at the decorator, not in the first test."""
+    check_names("mock_aws", options, options_of(Server))
+    Server(**options)
 
 
-def absent(name: str) -> str:
-    """What to do instead of importing a mock of another service, such as mock_sqs."""
+def absent_mock(name: str) -> str:
+    """What to do instead of importing a mock that is not there: a mistyped one, or of another service, such as
+    mock_sqs."""
+    if difflib.get_close_matches(name.lower(), ["mock_aws"], cutoff=TYPING_ERROR):
+        return f"liteio has no {name}: did you mean mock_aws?"
     service = name[len("mock_"):]
     return (
         f"liteio has no {name}: its server has S3, S3 Vectors, S3 Tables, IAM and STS, all behind mock_aws. Keep moto for "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import os
 import re
+import selectors
 import signal
 import subprocess
 import threading
@@ -60,12 +61,8 @@ class Process:
         self._owner = os.getpid()
         Process._all.add(self)
         assert self._process.stdout and self._process.stderr
-        self._readers = [
-            threading.Thread(target=self._read_start, args=(self._process.stdout,), daemon=True),
-            threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._process.stderr), daemon=True)
+        self._reader.start()
         try:
             self.endpoint = self._wait_until_ready()
         except BaseException:
@@ -90,25 +87,38 @@ class Process:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        for reader in self._readers:
-            reader.join(1.0)
+        self._reader.join(1.0)
         for pipe in (process.stdout, process.stderr):
             if pipe:
                 pipe.close()
 
-    def _read_start(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            text = line.decode(errors="replace").rstrip()
-            if self._endpoint is None:
-                found = re.match(r"\s*Endpoint\s+(\S+)", text)
-                if found:
-                    self._endpoint = found[1]
-                    self._announced.set()
-        self._announced.set()
+    def _read(self, start: IO[bytes], log: IO[bytes]) -> None:
+        """Reads both outputs, the log first: the server writes it before the banner, so all that it has to say of its
+        settings is there when it is announced."""
+        rests = {log: b"", start: b""}
+        with selectors.DefaultSelector() as selector:
+            for pipe in rests:
+                selector.register(pipe, selectors.EVENT_READ)
+            while rests:
+                ready = [key.fileobj for key, _ in selector.select()]
+                for pipe in [pipe for pipe in rests if pipe in ready]:
+                    chunk = os.read(pipe.fileno(), 1 << 16)
+                    *lines, rests[pipe] = (rests[pipe] + chunk).split(b"\n")
+                    if not chunk:
+                        selector.unregister(pipe)
+                        rest = rests.pop(pipe)
+                        lines += [rest] if rest else []
+                    take = self._log.append if pipe is log else self._find_endpoint
+                    for line in lines:
+                        take(line.decode(errors="replace").rstrip())
+                    if pipe is start and not chunk:
+                        self._announced.set()
 
-    def _read_log(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            self._log.append(line.decode(errors="replace").rstrip())
+    def _find_endpoint(self, line: str) -> None:
+        found = re.match(r"\s*Endpoint\s+(\S+)", line)
+        if found and self._endpoint is None:
+            self._endpoint = found[1]
+            self._announced.set()
 
     def _wait_until_ready(self) -> str:
         deadline = time.monotonic() + START_SECONDS_MAX
@@ -127,8 +137,14 @@ class Process:
             code = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
             return f"the server was not ready within {START_SECONDS_MAX:.0f} s: {self.log}"
-        self._readers[1].join(1.0)
-        return f"the server has ended with exit code {code}: {self.log or 'no output'}"
+        self._reader.join(1.0)
+        return f"the server has ended with exit code {code}: {in_options(self.log) or 'no output'}"
+
+
+def in_options(log: str) -> str:
+    """The log, with what to do about a port that is taken: the flag that the server names is an option here."""
+    instead = "leave out port= (a free one is chosen; each worker of pytest-xdist needs its own)"
+    return log.replace("choose another with --address HOST:PORT", instead)
 
 
 def _let_go() -> None:

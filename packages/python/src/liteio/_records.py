@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Mapping, Optional
@@ -86,7 +87,18 @@ def read_time(text: str) -> datetime:
     return moment.replace(microsecond=int(f"{fraction:0<6}"[:6]), tzinfo=timezone.utc)
 
 
+def parse_time(text: str) -> datetime:
+    """Parses ISO 8601 as people write it: a date, or a time with any zone, or in UTC without one.
+
+    Raises ValueError with an example."""
+    try:
+        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text.strip()))
+    except ValueError:
+        raise ValueError(f"{text!r} is no time: write it as 2020-01-01T00:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
 def write_time(moment: datetime) -> str:
-    """Formats RFC 3339 in UTC, with milliseconds. A time without a zone is UTC."""
-    aware = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
+    """Formats RFC 3339 in UTC, with milliseconds."""
+    aware = moment.astimezone(timezone.utc)
     return f"{aware:%Y-%m-%dT%H:%M:%S}.{aware.microsecond // 1000:03}Z"

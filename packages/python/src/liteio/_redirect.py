@@ -11,8 +11,13 @@ import importlib
 import re
 import sys
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit, urlunsplit
+
+from ._moto import refuse_active_moto
+from ._refusals import refusal_of, respond, respond_async
+from ._signature import sign_for
+from ._space import Space
 
 DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 # [BUCKET.]s3[-fips|-accelerate|-external-1|-REGION][.dualstack][.REGION].DOMAIN
@@ -20,7 +25,21 @@ HOST_OF_S3 = re.compile(
     r"(?:(?P<bucket>.+?)\.)?s3(?:-fips|-accelerate|-external-1|-[a-z]{2}(?:-[a-z]+)+-\d+)?"
     r"(?:\.dualstack)?(?:\.[a-z]{2}(?:-[a-z]+)+-\d+)?\.amazonaws\.com(?:\.cn)?"
 )
-CLIENTS = (("botocore.httpsession", "URLLib3Session"), ("aiobotocore.httpsession", "AIOHTTPSession"))
+CLIENTS = (
+    ("botocore.httpsession", "URLLib3Session", respond),
+    ("aiobotocore.httpsession", "AIOHTTPSession", respond_async),
+)
+
+
+class Target(NamedTuple):
+    """Where requests for AWS go."""
+
+    endpoint: str
+    #: Whose keys sign them. Without it they keep their signatures.
+    space: Optional[Space] = None
+    checks_location: bool = False
+    #: Of mock_aws, which moto's mock does not go with.
+    is_mock: bool = False
 
 
 def redirected(url: str, endpoint: str) -> str:
@@ -37,18 +56,18 @@ def redirected(url: str, endpoint: str) -> str:
 
 
 @contextmanager
-def redirect(endpoint: str) -> Iterator[None]:
+def redirect(target: Target) -> Iterator[None]:
     """Redirects what botocore, and aiobotocore if it is imported, send to AWS meanwhile."""
     replaced: List[Tuple[Any, Callable[..., Any]]] = []
     try:
         importlib.import_module("botocore.httpsession")
     except ImportError:
         pass  # Other clients have the variables.
-    for module, name in CLIENTS:
+    for module, name, answer in CLIENTS:
         session = getattr(sys.modules.get(module), name, None)
         if session is not None:
             replaced.append((session, session.send))
-            session.send = sending(session.send, endpoint)
+            session.send = sending(session.send, answer, target)
     try:
         yield
     finally:
@@ -56,11 +75,18 @@ def redirect(endpoint: str) -> Iterator[None]:
             session.send = send
 
 
-def sending(send: Callable[..., Any], endpoint: str) -> Callable[..., Any]:
-    """`send` of botocore, or of aiobotocore, which returns an awaitable."""
+def sending(send: Callable[..., Any], answer: Callable[..., Any], target: Target) -> Callable[..., Any]:
+    """`send` of botocore, or of aiobotocore, which returns an awaitable, as `answer` then does."""
 
     def to_endpoint(self: Any, request: Any) -> Any:
-        request.url = redirected(request.url, endpoint)
-        return send(self, request)
+        url = redirected(request.url, target.endpoint)
+        if url != request.url:
+            request.url = url
+            if target.space is not None:
+                sign_for(request, target.space)
+        if target.is_mock and urlsplit(url).netloc == urlsplit(target.endpoint).netloc:
+            refuse_active_moto()
+        refusal = refusal_of(request, target.endpoint, checks_location=target.checks_location)
+        return send(self, request) if refusal is None else answer(refusal, request.url)
 
     return to_endpoint

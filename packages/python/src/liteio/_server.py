@@ -8,7 +8,10 @@ from typing import Dict, Iterable, List, Mapping, Optional, TypeVar, Union
 
 from ._binary import find_binary
 from ._control import Control, LiteIOError
+from ._filesystems import forget_filesystems
+from ._names import with_known_names
 from ._process import Process
+from ._settings import check_known, check_settings
 from ._space import Space, inherited_environment
 
 Path = Union[str, "os.PathLike[str]"]
@@ -18,17 +21,19 @@ CREDENTIALS = ("liteio", "liteio123")
 
 
 class Server(Space):
-    """A server on a free port of this machine, and its main space.
+    """A server on this machine, and its main space.
 
     It keeps everything in memory unless `data_dir` is given. `buckets` are created at start, each
     NAME[:public|download|upload][:versioned|locked]; `seed` is a directory or an archive whose directories become buckets;
     `profile` is "minio", "localstack" or "s3mock". `arguments` are additional flags of `liteio server`, `environment`
-    additional variables; the server does not inherit variables of this process that would be settings of it. It
-    accepts every region, unless `region` is given.
+    additional variables, but none that is an option here; the server does not inherit variables of this process that
+    would be settings of it. It listens on a free port of 127.0.0.1, or on `port`, and accepts every region, unless
+    `region` is given.
 
     `with` or start() starts it. It stops at the end of the `with`, by stop(), or when this process ends for any reason.
     """
 
+    @with_known_names("Server")
     def __init__(
         self,
         *,
@@ -39,12 +44,18 @@ class Server(Space):
         access_key: Optional[str] = None,
         secret_key: Optional[str] = None,
         region: Optional[str] = None,
+        port: Optional[int] = None,
         binary: Optional[Path] = None,
         arguments: Iterable[str] = (),
         environment: Optional[Mapping[str, str]] = None,
     ) -> None:
         if isinstance(buckets, str) or isinstance(arguments, str):
             raise TypeError("buckets and arguments are lists of strings, not one string")
+        for name, path in (("data_dir", data_dir), ("seed", seed), ("binary", binary)):
+            if path is not None and not isinstance(path, (str, os.PathLike)):
+                raise TypeError(f"{name} is one path, not {path!r}")
+        arguments = list(arguments)
+        check_settings(arguments, environment)
         default_access_key, default_secret_key = PROFILES.get(profile or "", CREDENTIALS)
         super().__init__(
             None,
@@ -56,7 +67,7 @@ class Server(Space):
         )
         self._process: Optional[Process] = None
         self._binary = binary
-        self._command: List[str] = ["--address", "127.0.0.1:0"]
+        self._command: List[str] = ["--address", f"127.0.0.1:{port or 0}"]
         if region is not None:
             self._command += ["--region", region]
         self._command += ["--memory"] if data_dir is None else ["--data-dir", os.fspath(data_dir)]
@@ -67,12 +78,13 @@ class Server(Space):
         if profile is not None:
             self._command += ["--profile", profile]
         self._command += arguments
+        self._given_environment = dict(environment or {})
         self._environment = inherited_environment({
             "LITEIO_ACCESS_KEY": self.access_key,
             "LITEIO_SECRET_KEY": self.secret_key,
             "LITEIO_LOG": "warn",
             "LITEIO_TEST_API": "local",
-            **(environment or {}),
+            **self._given_environment,
         })
 
     @property
@@ -93,13 +105,20 @@ class Server(Space):
     def start(self: ServerType) -> ServerType:
         """Starts the server and waits until it is ready; no effect if it is running.
 
-        Raises StartFailed with the output of the server, and BinaryNotFound."""
+        Raises StartFailed with the output of the server, BinaryNotFound, and TypeError for a variable of `environment` that
+        the server does not know."""
         if self._process is None:
             process = Process([find_binary(self._binary), "server", *self._command], self._environment)
+            try:
+                check_known(self._given_environment, process.log)
+            except TypeError:
+                process.stop()
+                raise
             atexit.register(process.stop)
             self._process = process
             self._endpoint = process.endpoint
             self._control_of_server = Control(process.endpoint)
+            forget_filesystems()
         return self
 
     def stop(self) -> None:
@@ -118,6 +137,7 @@ class Server(Space):
         """Creates a space of this server, isolated from the others. A name is generated if none is given."""
         body: Dict[str, str] = {} if name is None else {"name": name}
         answer = self._control.call("POST", "/spaces", body=body)
+        forget_filesystems()
         return Space(
             self._control,
             name=answer["name"],

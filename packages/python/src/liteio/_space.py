@@ -8,9 +8,12 @@ import urllib.parse
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Type, TypeVar, Union
 
+from ._arrived import last_of, matched
 from ._clock import Clock
 from ._control import Control, LiteIOError, TestApiError, WaitTimeout, segment
 from ._faults import Fault
+from ._filesystems import forget_filesystems
+from ._names import with_known_names
 from ._records import Event, RecordedRequest
 
 Self = TypeVar("Self", bound="Space")
@@ -103,10 +106,15 @@ class Space:
         """A boto3 resource. It uses no proxy, unless its `config` names one."""
         return self.session().resource(service, endpoint_url=self.endpoint, **direct(options))
 
-    def reset(self) -> None:
+    @with_known_names("reset()")
+    def reset(self, *, bucket: Optional[str] = None) -> None:
         """Restores the initial state of this space: the buckets and the seed of the server, without users, faults,
-        clock changes, requests and events. Snapshots stay."""
-        self._control.call("POST", "/reset", query={"space": self.name})
+        clock changes, requests and events. Snapshots stay.
+
+        With `bucket` only that bucket is as it was created, with the seed: all versions and settings are gone."""
+        body = None if bucket is None else {"bucket": bucket}
+        self._control.call("POST", "/reset", query={"space": self.name}, body=body)
+        forget_filesystems()
 
     def snapshot(self, name: str) -> None:
         """Saves the complete state under a name, in memory. It replaces a snapshot of that name."""
@@ -115,6 +123,7 @@ class Space:
     def restore(self, name: str) -> None:
         """Restores the complete state of a snapshot."""
         self._control.call("POST", f"/snapshots/{segment(name)}/restore", query={"space": self.name})
+        forget_filesystems()
 
     def snapshots(self) -> List[str]:
         """Names of the snapshots."""
@@ -124,6 +133,7 @@ class Space:
     def delete_snapshot(self, name: str) -> None:
         self._control.call("DELETE", f"/snapshots/{segment(name)}", query={"space": self.name})
 
+    @with_known_names("fault()")
     def fault(
         self,
         *,
@@ -165,6 +175,7 @@ class Space:
     def clock(self) -> Clock:
         return Clock(self._control, self.name)
 
+    @with_known_names("requests()")
     def requests(
         self,
         *,
@@ -190,6 +201,7 @@ class Space:
     def clear_requests(self) -> None:
         self._control.call("DELETE", "/requests", query={"space": self.name})
 
+    @with_known_names("wait_for_request()")
     def wait_for_request(
         self,
         *,
@@ -206,13 +218,13 @@ class Space:
         """Waits for `count` matching requests, including earlier ones, and returns them.
 
         Raises WaitTimeout after `timeout` seconds."""
-        query = dict(
-            operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
-            count=count,
+        filters = dict(
+            operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since
         )
-        answer = self._wait("/requests/wait", query, timeout)
+        answer = self._wait("requests", filters, count, timeout)
         return [RecordedRequest.read(record) for record in answer["requests"]]
 
+    @with_known_names("wait_for_event()")
     def wait_for_event(
         self,
         *,
@@ -220,28 +232,33 @@ class Space:
         key: Optional[str] = None,
         name: Optional[str] = None,
         since: Optional[int] = None,
+        count: int = 1,
         timeout: float = 10.0,
     ) -> List[Event]:
-        """Waits for a matching event, without a notification configuration, and returns the matching events. The
-        filters are patterns, such as name="s3:ObjectCreated:*".
+        """Waits for `count` matching events, including earlier ones, without a notification configuration, and returns
+        them. The filters are patterns, such as name="s3:ObjectCreated:*".
 
         Raises WaitTimeout after `timeout` seconds."""
-        answer = self._wait("/events/wait", dict(bucket=bucket, key=key, name=name, since=since), timeout)
+        filters = dict(bucket=bucket, key=key, name=name, since=since)
+        answer = self._wait("events", filters, count, timeout)
         return [Event.read(record) for record in answer["events"]]
 
-    def _wait(self, path: str, query: Dict[str, Any], timeout: float) -> Any:
+    def _wait(self, what: str, filters: Dict[str, Any], count: int, timeout: float) -> Any:
+        query = {**filters, "count": count, "space": self.name}
         try:
             return self._control.call(
                 "GET",
-                path,
-                query={**query, "space": self.name, "timeout_ms": max(1, round(timeout * 1000))},
+                f"/{what}/wait",
+                query={**query, "timeout_ms": max(1, round(timeout * 1000))},
                 seconds_max=timeout + WAIT_MARGIN_SECONDS,
             )
         except TestApiError as error:
             if error.status != 408:
                 raise
-            filters = ", ".join(f"{name}={value!r}" for name, value in query.items() if value is not None)
-            raise WaitTimeout(f"nothing matched {filters or 'at all'} within {timeout} s") from None
+            seen = matched(error.message, count, what)
+            given = ", ".join(f"{name}={value!r}" for name, value in filters.items() if value is not None)
+            last = last_of(self._control, what, self.name)
+            raise WaitTimeout(f"{' '.join(filter(None, (seen, given)))} within {timeout} s; {last}") from None
 
     def close(self) -> None:
         """Deletes the space and its contents."""

@@ -7,14 +7,15 @@ go on working.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from contextlib import ExitStack
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._control import TestApiMissing
 from ._environment import environment_of_mock
-from ._redirect import redirect
+from ._mock_defaults import with_defaults
+from ._moto import refuse_active_moto
+from ._redirect import Target, redirect
 from ._server import Server
 
 SWITCHES = {"mock_credentials": True, "reset_boto3_session": True}
@@ -39,6 +40,7 @@ _lock = threading.RLock()
 
 def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) -> Use:
     """Starts a use, or takes part in the current one if that has these options or none are given."""
+    refuse_active_moto()
     with _lock:
         current = _uses[-1] if _uses else None
         if current is not None and (not options or options == current.options):
@@ -51,8 +53,9 @@ def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) ->
         with ExitStack() as stack:
             server = current.server if current else server_for(options, stack)
             stack.enter_context(environment_of_mock(server, region=options.get("region"), **switches))
-            stack.enter_context(redirect(server.endpoint))
-            forget_listings()
+            # Servers that a profile emulates take other locations.
+            checks_location = options.get("profile") is None
+            stack.enter_context(redirect(Target(server.endpoint, checks_location=checks_location, is_mock=True)))
             use = Use(options, switches, server)
             use.end = stack.pop_all()
         _uses.append(use)
@@ -73,9 +76,7 @@ def current() -> Optional[Use]:
 
 def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
     """A running server in its initial state."""
-    given = dict(options)
-    if "access_key" not in given and "secret_key" not in given and given.get("profile") is None:
-        given["arguments"] = [*given.get("arguments", ()), "--no-auth"]
+    given = with_defaults(options)
     if given.get("data_dir") is not None:
         return stack.enter_context(Server(**given))  # A reset would empty the directory.
     key = (os.getpid(), repr(sorted(options.items())))
@@ -88,13 +89,6 @@ def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
         except (OSError, TestApiMissing):  # It was killed, or cannot be reset.
             server.stop()
     return server.start()
-
-
-def forget_listings() -> None:
-    """Clears the cache of file systems of s3fs, which have the listings of an earlier use."""
-    s3fs: Any = sys.modules.get("s3fs")
-    if s3fs is not None:
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 def _in_fork() -> None:

@@ -13,8 +13,11 @@ from __future__ import annotations
 import importlib
 from typing import Any, Dict, Sequence
 
-from testcontainers.core.container import DockerContainer
-from testcontainers.core.wait_strategies import HttpWaitStrategy
+try:
+    from testcontainers.core.container import DockerContainer
+    from testcontainers.core.wait_strategies import HttpWaitStrategy
+except ImportError as error:
+    raise type(error)(f"{error}: pip install 'liteio[testcontainers]'") from error
 
 __all__ = ["DEFAULT_IMAGE", "LiteIOContainer"]
 

@@ -1,0 +1,59 @@
+"""Signs requests of clients that have other keys, by the keys of a space.
+
+The key of a request selects the space, and a client that was made before the space has keys of the developer. They must
+not reach a server either, so all of such a signature is replaced.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any
+
+from ._space import Space
+
+SCOPE = re.compile(r"Credential=[^/]*/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
+TOKEN = "X-Amz-Security-Token"
+SPACE = "x-liteio-space"
+
+
+def sign_for(request: Any, space: Space) -> None:
+    """Signs a request that botocore has prepared, whose URL is that of the server. One without a signature stays
+    without, and finds the space by a header; one that is signed in another way is left to the server, which refuses its
+    key."""
+    authorization = request.headers.get("Authorization")
+    if authorization is None:
+        if space.name is not None:
+            request.headers[SPACE] = space.name
+        return
+    scope = SCOPE.search(text_of(authorization))
+    date = request.headers.get("X-Amz-Date")
+    if scope is None or date is None:
+        return
+    for name in ("Authorization", TOKEN):
+        if name in request.headers:
+            del request.headers[name]
+    request.headers["Authorization"] = authorization_of(request, space, scope["service"], scope["region"], text_of(date))
+
+
+def authorization_of(request: Any, space: Space, service: str, region: str, date: str) -> str:
+    """The header, with the date that the request has: a client's clock may be frozen."""
+    auth: Any = importlib.import_module("botocore.auth")
+    awsrequest: Any = importlib.import_module("botocore.awsrequest")
+    credentials: Any = importlib.import_module("botocore.credentials")
+    # S3 signs the path as it is.
+    kind = auth.S3SigV4Auth if service == "s3" else auth.SigV4Auth
+    signer = kind(credentials.Credentials(space.access_key, space.secret_key), service, region)
+    # Prepared values are bytes in part.
+    headers = {name: text_of(value) for name, value in request.headers.items()}
+    again = awsrequest.AWSRequest(method=request.method, url=request.url, headers=headers, data=request.body)
+    again.context["timestamp"] = date
+    signature = signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again)
+    names = signer.signed_headers(signer.headers_to_sign(again))
+    return f"AWS4-HMAC-SHA256 Credential={signer.scope(again)}, SignedHeaders={names}, Signature={signature}"
+
+
+def text_of(value: Any) -> str:
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode(errors="replace")
+    return value if isinstance(value, str) else ""

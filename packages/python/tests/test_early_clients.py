@@ -1,0 +1,128 @@
+"""Clients that a suite makes before its tests, in the space of a fixture or of `environment`."""
+
+import boto3
+import pytest
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from botocore.httpsession import URLLib3Session
+
+import liteio
+
+aiobotocore = pytest.importorskip("aiobotocore.session")
+DEVELOPER = dict(
+    region_name="us-east-1", aws_access_key_id="of-the-developer", aws_secret_access_key="secret", aws_session_token="token"
+)
+# What is not redirected ends at once, and on this machine.
+LOCAL = Config(proxies={"https": "http://127.0.0.1:1"}, retries={"total_max_attempts": 1})
+
+
+def made_early(service, **options):
+    return boto3.client(service, config=LOCAL.merge(Config(**options)), **DEVELOPER)
+
+
+S3 = made_early("s3")
+VIRTUAL = made_early("s3", s3={"addressing_style": "virtual"})
+ANONYMOUS = made_early("s3", signature_version=UNSIGNED)
+IAM, STS, VECTORS, TABLES, DYNAMODB = map(made_early, ("iam", "sts", "s3vectors", "s3tables", "dynamodb"))
+
+
+@pytest.fixture
+def space(testing_server):
+    with testing_server.space() as space, liteio.environment(space):
+        yield space
+
+
+def test_the_fixture_redirects_them_to_the_space_of_each_test(test_api, pytester, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    for name, value in (("AWS_ACCESS_KEY_ID", "of-the-developer"), ("AWS_SECRET_ACCESS_KEY", "secret")):
+        monkeypatch.setenv(name, value)
+    pytester.makepyfile("""
+        import boto3
+        import pytest
+
+        early = boto3.client("s3", region_name="us-east-1")
+
+        @pytest.mark.parametrize("number", range(2))
+        def test_it(number, s3_space):
+            assert early.list_buckets()["Buckets"] == []
+            early.create_bucket(Bucket="photos")
+            [request] = s3_space.wait_for_request(operation="CreateBucket")
+            assert request.user == s3_space.access_key and request.status == 200
+            s3_space.client().head_bucket(Bucket="photos")
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("early", [S3, VIRTUAL])
+def test_all_that_s3_signs_is_signed_by_the_key_of_the_space(space, early, tmp_path):
+    key = "a b/ü?=&+~.txt"
+    (tmp_path / "large").write_bytes(bytes(9_000_000))
+    early.create_bucket(Bucket="photos")
+    early.put_object(Bucket="photos", Key=key, Body=b"hello", ContentType="text/plain", Metadata={"of": "a  test"})
+    assert early.get_object(Bucket="photos", Key=key)["Body"].read() == b"hello"
+    with open(tmp_path / "large", "rb") as file:
+        early.put_object(Bucket="photos", Key="large", Body=file, ChecksumAlgorithm="SHA256")
+    early.upload_file(tmp_path / "large", "photos", "parts")
+    assert early.list_objects_v2(Bucket="photos", Prefix="a b/ü", Delimiter="+")["KeyCount"] == 1
+    early.copy_object(Bucket="photos", Key="copy", CopySource={"Bucket": "photos", "Key": key})
+    early.delete_objects(Bucket="photos", Delete={"Objects": [{"Key": "large"}]})
+    seen = space.client().list_objects_v2(Bucket="photos")
+    assert [(each["Key"], each["Size"]) for each in seen["Contents"]] == [(key, 5), ("copy", 5), ("parts", 9_000_000)]
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        early.list_objects_v2(Bucket="elsewhere")
+
+
+def test_other_services_are_redirected_too(space):
+    IAM.create_user(UserName="ann+bee=c@example.org")
+    assert len(space.client("iam").list_users()["Users"]) == 1
+    assert STS.get_caller_identity()["Account"] == space.client("sts").get_caller_identity()["Account"]
+    VECTORS.create_vector_bucket(vectorBucketName="embeddings")
+    assert len(space.client("s3vectors").list_vector_buckets()["vectorBuckets"]) == 1
+    made = TABLES.create_table_bucket(name="tables")
+    assert TABLES.get_table_bucket(tableBucketARN=made["arn"])["name"] == "tables"
+
+
+def test_a_service_that_is_not_there_is_told(space):
+    with pytest.raises(ClientError, match="dynamodb is not served here: .* Keep moto for dynamodb$"):
+        DYNAMODB.list_tables()
+
+
+def test_one_without_a_signature_stays_without(space):
+    space.client().create_bucket(Bucket="photos")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        ANONYMOUS.list_objects_v2(Bucket="photos")
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        ANONYMOUS.list_objects_v2(Bucket="elsewhere")
+
+
+def test_the_keys_of_the_developer_do_not_reach_the_server(space):
+    S3.create_bucket(Bucket="photos")
+    [request] = space.wait_for_request(operation="CreateBucket")
+    assert not [name for name in request.headers if name.lower() == "x-amz-security-token"]
+
+
+def test_the_innermost_wins(space, testing_server):
+    S3.create_bucket(Bucket="outer")
+    with liteio.mock_aws(), testing_server.space() as inner, liteio.environment(inner):
+        S3.create_bucket(Bucket="inner")
+        with liteio.mock_aws(buckets=["letters"]):
+            assert [each["Name"] for each in S3.list_buckets()["Buckets"]] == ["letters"]
+    assert [each["Name"] for each in S3.list_buckets()["Buckets"]] == ["outer"]
+
+
+def test_how_requests_are_sent_is_put_back(server):
+    before = URLLib3Session.send
+    with pytest.raises(ZeroDivisionError), liteio.environment(server):
+        assert URLLib3Session.send is not before
+        1 / 0
+    assert URLLib3Session.send is before
+
+
+@pytest.mark.asyncio
+async def test_aiobotocore(space):
+    s3 = aiobotocore.get_session().create_client("s3", endpoint_url="https://s3.amazonaws.com", **DEVELOPER)
+    async with s3 as early:
+        await early.create_bucket(Bucket="photos")
+        await early.put_object(Bucket="photos", Key="a", Body=b"hello")
+    assert space.client().get_object(Bucket="photos", Key="a")["Body"].read() == b"hello"
