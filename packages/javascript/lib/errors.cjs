@@ -20,6 +20,7 @@ class TestApiError extends LiteIOError {
     super(`${code} (${status}): ${text}`);
     this.status = status;
     this.code = code;
+    Object.defineProperty(this, "text", { value: text, enumerable: false });
   }
 }
 

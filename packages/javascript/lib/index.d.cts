@@ -2,7 +2,7 @@
 export interface ServerOptions {
   /** Directory for the data; default: in memory. */
   dataDir?: string;
-  /** Buckets to create at start, each NAME[:public|download|upload][:versioned]. */
+  /** Buckets to create at start, each NAME[:public|download|upload][:versioned|locked]. */
   buckets?: string[];
   /** A directory or an archive whose directories become buckets. */
   seed?: string;
@@ -11,11 +11,16 @@ export interface ServerOptions {
   secretAccessKey?: string;
   /** The only region that the server accepts; default: any is, and clients get us-east-1. */
   region?: string;
+  /** Port of 127.0.0.1 to listen on; default: a free one. */
+  port?: number;
   /** Path of the server binary. */
   binary?: string;
-  /** Additional flags of `liteio server`. */
+  /** Additional flags of `liteio server`, but none that is an option here. */
   args?: string[];
-  /** Additional variables of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. */
+  /**
+   * Additional variables of the server, but none that is an option here. It does not inherit LITEIO_…, MINIO_… and AWS_… of
+   * this process.
+   */
   environment?: Record<string, string>;
 }
 
@@ -167,10 +172,10 @@ export class Space {
   /** Recorded requests. A request is recorded shortly after its answer: use waitForRequest() right after a request. */
   requests(filter?: RequestFilter & { limit?: number }): Promise<RecordedRequest[]>;
   clearRequests(): Promise<void>;
-  /** Waits for `count` (1) matching requests, including earlier ones; `timeout` is in milliseconds (10,000). */
+  /** Waits for `count` (1) matching requests, including earlier ones; `timeout` is in milliseconds (4,000). */
   waitForRequest(filter?: RequestFilter, options?: { count?: number; timeout?: number }): Promise<RecordedRequest[]>;
-  /** Waits for a matching event and returns the matching events; `timeout` is in milliseconds (10,000). */
-  waitForEvent(filter?: EventFilter, options?: { timeout?: number }): Promise<RecordedEvent[]>;
+  /** Waits for `count` (1) matching events, including earlier ones; `timeout` is in milliseconds (4,000). */
+  waitForEvent(filter?: EventFilter, options?: { count?: number; timeout?: number }): Promise<RecordedEvent[]>;
   delete(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -191,7 +196,7 @@ export class Server extends MainSpace {
   stop(): Promise<void>;
 }
 
-/** Starts a server on a free port of this machine. It ends with stop(), or when this process ends for any reason. */
+/** Starts a server on a free port of this machine, or on `port`. It ends with stop(), or when this process ends for any reason. */
 export function startServer(options?: ServerOptions): Promise<Server>;
 
 /** Connects to a running server. Missing options come from the variables of `liteio exec`. */

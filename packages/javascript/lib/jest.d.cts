@@ -1,6 +1,6 @@
 import type { ClientConfig, MainSpace, ServerOptions, Space } from "./index.cjs";
 
-/** The space of the running test. */
+/** The space of the running test, or the server that is reset before each: its buckets are those of `space`. */
 export interface PerTest {
   readonly server: MainSpace;
   readonly space: Space;
@@ -13,3 +13,10 @@ export interface PerTest {
  * of the global setup, or its own server without a global setup or with options. Tests run one after the other.
  */
 export function useSpace(options?: ServerOptions): PerTest;
+
+/**
+ * Gives the tests of this file or `describe` a server that is reset before each test, with the same keys and endpoint for
+ * all: for clients that are made once, outside of the tests. Without options it is a space of the server of the global
+ * setup, if there is one. Tests run one after the other.
+ */
+export function useServer(options?: Omit<ServerOptions, "dataDir">): PerTest;

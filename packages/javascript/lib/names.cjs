@@ -1,5 +1,7 @@
 "use strict";
-// Names of the test API and their JavaScript names.
+// Names of the test API and their JavaScript names, and the kinds of their values.
+
+const { inspect } = require("node:util");
 
 function snake(name) {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -9,18 +11,49 @@ function camel(name) {
   return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** Rejects unknown names, which would have no effect. */
-function checkNames(what, given, known) {
-  for (const name of Object.keys(given ?? {})) {
-    if (!known.includes(name)) {
-      throw new TypeError(`${what} has no ${name}: it has ${known.join(", ")}`);
+const shown = (value) => inspect(value, { depth: 1, breakLength: Infinity });
+const isWhole = (value) => Number.isInteger(value) && value >= 0;
+
+/** Kinds of values: what is wrong with a value, or undefined. */
+const KINDS = {
+  any: () => undefined,
+  string: (value) => (typeof value === "string" ? undefined : `is a string, not ${shown(value)}`),
+  whole: (value) => (isWhole(value) ? undefined : `is a whole number, not ${shown(value)}`),
+  number: (value) => (Number.isFinite(value) && value >= 0 ? undefined : `is a number, not ${shown(value)}`),
+  status: (value) => (isWhole(value) ? undefined : KINDS.pattern(value)),
+  pattern(value) {
+    if (typeof value === "string") {
+      return undefined;
+    }
+    const name = typeof value === "function" ? value.name : value.constructor?.name;
+    const [, operation] = /^(\w+)Command$/.exec(name) ?? [];
+    return operation ? `is a string: give "${operation}"` : `is a string, not ${shown(value)}: patterns have * and ?`;
+  },
+};
+
+/**
+ * Rejects unknown names, which would have no effect, and values of another kind than the known names have. JSON would drop a
+ * function, so that the rule would be for everything.
+ */
+function checkOptions(what, given, known) {
+  const names = Object.keys(known);
+  if (given !== undefined && given !== null && (typeof given !== "object" || Array.isArray(given))) {
+    throw new TypeError(`${what} is an object with ${names.join(", ")}, not ${shown(given)}`);
+  }
+  for (const [name, value] of Object.entries(given ?? {})) {
+    if (!Object.hasOwn(known, name)) {
+      throw new TypeError(`${what} has no ${name}: it has ${names.join(", ")}`);
+    }
+    const wrong = value === undefined || value === null ? undefined : KINDS[known[name]](value);
+    if (wrong) {
+      throw new TypeError(`${what}: ${name} ${wrong}`);
     }
   }
 }
 
 /** Converts a JavaScript object for the test API. */
 function outward(what, given, known) {
-  checkNames(what, given, known);
+  checkOptions(what, given, known);
   const pairs = Object.entries(given ?? {}).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(pairs.map(([name, value]) => [snake(name), value]));
 }
@@ -31,4 +64,4 @@ function inward(record) {
   return Object.fromEntries(pairs);
 }
 
-module.exports = { checkNames, outward, inward };
+module.exports = { checkOptions, outward, inward, shown };

@@ -1,5 +1,5 @@
 "use strict";
-// A space for each test, through the hooks of a test runner.
+// A space for each test, or a server that is reset before each, through the hooks of a test runner.
 
 const { LiteIOError } = require("./errors.cjs");
 const { startServer, connect } = require("./server.cjs");
@@ -30,26 +30,41 @@ function useEnvironment(space) {
   };
 }
 
-/** Registers the hooks; returns an object that represents the space of the running test. */
-function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
+/** The server of the global setup, or without one or with options a server of its own. */
+async function serverOf(options) {
+  const shared = process.env[SHARED];
+  if (shared && options === undefined) {
+    return { server: connect(JSON.parse(shared)) };
+  }
+  const owned = await startServer(options);
+  return { server: owned, owned };
+}
+
+/**
+ * Registers the hooks; returns an object that represents the space of the running test. The note tells what the runner does
+ * with tests that run at the same time.
+ */
+function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options, note = "") {
+  if (options?.profile === "localstack") {
+    throw new TypeError(
+      'useSpace separates tests by their keys, and with the profile "localstack" unknown keys, such as `test`, reach the same ' +
+        "space in all tests: use useServer",
+    );
+  }
   let server;
   let owned;
   // The running test, by the name of its runner, with its space and a function that restores the environment.
   let running;
   beforeAll(async () => {
-    const shared = process.env[SHARED];
-    if (shared && options === undefined) {
-      server = connect(JSON.parse(shared));
-    } else {
-      server = owned = await startServer(options);
-    }
+    ({ server, owned } = await serverOf(options));
   });
   // Vitest passes a context to its hooks. For Jest a function with a named parameter would wait for a callback.
   beforeEach(async (...given) => {
     if (running) {
       throw new LiteIOError(
         "useSpace() has one space at a time, because AWS_… belong to the whole process: another test of this file " +
-          "is running. Run them one after the other (no `concurrent`), or create a space in each: await server.space()",
+          "is running. Run them one after the other (no `concurrent`), or put concurrent tests into a file without " +
+          "useSpace(), with startServer() at its top and `await server.space()` in each test",
       );
     }
     const mine = { test: given[0]?.task };
@@ -77,22 +92,81 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   });
   const current = () => {
     if (!running?.space) {
-      throw new LiteIOError("the space exists in a test and in beforeEach, not while tests are defined");
+      throw new LiteIOError(
+        "the space exists in a test and in beforeEach, not in beforeAll (use `buckets`, `seed` or beforeEach), and not while " +
+          `tests are defined: call useSpace() outside of tests${note}`,
+      );
     }
     return running.space;
   };
+  return representing(() => server, current);
+}
+
+/**
+ * Registers the hooks for one server, or one space of the server of the global setup, which is reset before each test: the
+ * variables stay the same, so that a client that was made once keeps working. Returns an object that represents it.
+ */
+function useServer({ beforeAll, beforeEach, afterEach, afterAll }, options) {
+  if (options?.dataDir !== undefined) {
+    throw new TypeError("useServer has no dataDir, which it would empty before each test: use startServer");
+  }
+  let server;
+  let owned;
+  let space;
+  let putBack;
+  // The running test of a runner that passes it to its hooks.
+  let running;
+  beforeAll(async () => {
+    ({ server, owned } = await serverOf(options));
+    space = owned ?? (await server.space());
+    putBack = useEnvironment(space);
+  });
+  beforeEach(async (...given) => {
+    if (running) {
+      throw new LiteIOError(
+        "useServer() resets the server before each test, and another test of this file is running. Run them one after the " +
+          "other (no `concurrent`)",
+      );
+    }
+    running = given[0]?.task;
+    await space.reset();
+  });
+  afterEach((...given) => {
+    // Also called for a rejected test.
+    if (running === given[0]?.task) {
+      running = undefined;
+    }
+  });
+  afterAll(async () => {
+    putBack?.();
+    await (owned ? owned.stop() : space?.delete());
+  });
+  const current = () => {
+    if (!space) {
+      throw new LiteIOError(
+        "the server exists in a test and in the hooks after useServer(), not while tests are defined: call useServer() outside " +
+          "of tests",
+      );
+    }
+    return space;
+  };
+  return representing(() => server, current);
+}
+
+/** The object that stands for the server and the space of the running test, which are there later. */
+function representing(server, space) {
   return {
     get server() {
-      return server;
+      return server();
     },
     get space() {
-      return current();
+      return space();
     },
     get config() {
-      return current().config;
+      return space().config;
     },
     get env() {
-      return current().env;
+      return space().env;
     },
   };
 }
@@ -108,4 +182,4 @@ async function setUp(options) {
   };
 }
 
-module.exports = { useSpace, useEnvironment, setUp };
+module.exports = { useSpace, useServer, useEnvironment, setUp };

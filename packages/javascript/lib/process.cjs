@@ -7,6 +7,7 @@
 const { spawn } = require("node:child_process");
 const { StartFailed } = require("./errors.cjs");
 const { Control } = require("./control.cjs");
+const { inOptions } = require("./settings.cjs");
 
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 10_000;
@@ -40,6 +41,7 @@ class Process {
 
   constructor(command, environment) {
     this.lines = [];
+    [this.program] = command;
     this.child = spawn("/bin/sh", ["-c", WATCH, "liteio", ...command], {
       env: environment,
       stdio: ["pipe", "pipe", "pipe"],
@@ -103,7 +105,7 @@ class Process {
 
   async failure() {
     const end = await this.ended;
-    throw new StartFailed(`the server has ended, ${end}: ${this.log || "no output"}`);
+    throw new StartFailed(`the server has ended, ${end}: ${inOptions(this.log) || `no output of ${this.program}`}`);
   }
 
   /** A running server does not keep this process alive; its start and its shutdown do. */

@@ -1,16 +1,21 @@
 "use strict";
 // A server in its own process, and its main space.
 
+const { inspect } = require("node:util");
 const { findBinary } = require("./binary.cjs");
 const { Control } = require("./control.cjs");
 const { LiteIOError } = require("./errors.cjs");
-const { checkNames } = require("./names.cjs");
+const { checkOptions, shown } = require("./names.cjs");
 const { Process } = require("./process.cjs");
+const { checkKnown, checkSettings } = require("./settings.cjs");
 const { Space, asyncDispose } = require("./space.cjs");
 
-const OPTIONS = [
-  "dataDir", "buckets", "seed", "profile", "accessKeyId", "secretAccessKey", "region", "binary", "args", "environment",
-];
+// Names with the kinds of their values.
+const OPTIONS = {
+  dataDir: "string", buckets: "any", seed: "string", profile: "string", accessKeyId: "string", secretAccessKey: "string",
+  region: "string", port: "any", binary: "string", args: "any", environment: "any",
+};
+const OF_CONNECT = { endpoint: "any", accessKeyId: "string", secretAccessKey: "string", region: "string" };
 const REGION = "us-east-1";
 // Prefixes of variables that would be settings of the server.
 const FOREIGN = /^(LITEIO|MINIO|AWS|COM_ADOBE)_/;
@@ -53,17 +58,26 @@ class Server extends MainSpace {
 }
 
 async function startServer(options = {}) {
-  checkNames("startServer", options, OPTIONS);
-  const { buckets = [], args = [], profile, seed, dataDir, region } = options;
+  checkOptions("the argument of startServer", options, OPTIONS);
+  const { buckets = [], args = [], environment = {}, port = 0, profile, seed, dataDir, region } = options;
   for (const [name, list] of Object.entries({ buckets, args })) {
     if (!Array.isArray(list)) {
       throw new TypeError(`${name} is a list of strings`);
     }
   }
+  for (const bucket of buckets.filter((it) => typeof it !== "string")) {
+    // As s3rver has them.
+    const name = typeof bucket?.name === "string" ? bucket.name : "photos";
+    throw new TypeError(`buckets is a list of strings: give "${name}" instead of ${shown(bucket)}`);
+  }
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new TypeError(`port is a number from 1 to 65535, or 0 for a free one, not ${inspect(port)}`);
+  }
+  checkSettings(args, environment);
   const pair = profile === "minio" ? ["minioadmin", "minioadmin"] : ["liteio", "liteio123"];
   const { accessKeyId = pair[0], secretAccessKey = pair[1] } = options;
   const command = [
-    findBinary(options.binary), "server", "--address", "127.0.0.1:0",
+    findBinary(options.binary), "server", "--address", `127.0.0.1:${port}`,
     ...(region === undefined ? [] : ["--region", region]),
     ...(dataDir === undefined ? ["--memory"] : ["--data-dir", dataDir]),
     ...buckets.flatMap((bucket) => ["--bucket", bucket]),
@@ -78,20 +92,41 @@ async function startServer(options = {}) {
     LITEIO_SECRET_KEY: secretAccessKey,
     LITEIO_LOG: "warn",
     LITEIO_TEST_API: "local",
-    ...options.environment,
+    ...environment,
   });
+  try {
+    checkKnown(environment, started.lines);
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
   return new Server(started, { endpoint: started.endpoint, accessKeyId, secretAccessKey, region: region ?? REGION });
 }
 
+/** The origin of an endpoint, which people also write without `http://`. */
+function originOf(endpoint) {
+  // `localhost:9000` is a URL, too, with the scheme `localhost`.
+  if (/^https?:\/\//i.test(endpoint)) {
+    try {
+      return new URL(endpoint).origin;
+    } catch {
+      // The error below tells more.
+    }
+  }
+  const meant = /^[\w.-]+(:\d+)?$/.test(endpoint) ? `http://${endpoint}` : "http://127.0.0.1:9000";
+  throw new TypeError(`the endpoint ${inspect(endpoint)} is not a URL of HTTP: give one such as ${meant}`);
+}
+
 function connect(options = {}) {
-  checkNames("connect", options, ["endpoint", "accessKeyId", "secretAccessKey", "region"]);
+  checkOptions("the argument of connect", options, OF_CONNECT);
   const { env } = process;
   const endpoint = options.endpoint ?? env.LITEIO_ENDPOINT;
   if (!endpoint) {
     throw new LiteIOError("connect needs an endpoint: pass one, or set LITEIO_ENDPOINT, as `liteio exec` does");
   }
-  return new MainSpace(new Control(endpoint), {
-    endpoint: new URL(endpoint).origin,
+  const origin = originOf(endpoint);
+  return new MainSpace(new Control(origin), {
+    endpoint: origin,
     accessKeyId: options.accessKeyId ?? env.AWS_ACCESS_KEY_ID ?? "liteio",
     secretAccessKey: options.secretAccessKey ?? env.AWS_SECRET_ACCESS_KEY ?? "liteio123",
     region: options.region ?? env.AWS_REGION ?? REGION,

@@ -1,16 +1,23 @@
 "use strict";
 // A space: its own buckets, vector buckets and users, selected by its credentials.
 
+const { inspect } = require("node:util");
 const { LiteIOError, TestApiError, WaitTimeout } = require("./errors.cjs");
-const { outward, inward } = require("./names.cjs");
+const { checkOptions, outward, inward } = require("./names.cjs");
 
-const RULE = [
-  "operation", "bucket", "key", "status", "code", "message", "latencyMs", "cutAfterBytes", "bandwidth", "times",
-  "probability",
-];
-const REQUEST_FILTER = ["operation", "bucket", "key", "method", "status", "user", "since"];
-const EVENT_FILTER = ["bucket", "key", "name", "since"];
-const TIMEOUT_MS = 10_000;
+// Names with the kinds of their values.
+const RULE = {
+  operation: "pattern", bucket: "pattern", key: "pattern", status: "whole", code: "string", message: "string",
+  latencyMs: "whole", cutAfterBytes: "whole", bandwidth: "whole", times: "whole", probability: "number",
+};
+const REQUEST_FILTER = {
+  operation: "pattern", bucket: "pattern", key: "pattern", method: "pattern", status: "status", user: "pattern",
+  since: "whole",
+};
+const WAIT = { count: "whole", timeout: "number" };
+const EVENT_FILTER = { bucket: "pattern", key: "pattern", name: "pattern", since: "whole" };
+// Vitest and Jest end a test after 5 s, without a word about what it waited for.
+const TIMEOUT_MS = 4000;
 // Connection timeout in addition to the waiting time of the server.
 const WAIT_MARGIN_MS = 10_000;
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
@@ -104,7 +111,7 @@ class Space {
   }
 
   async requests(filter = {}) {
-    const query = outward("a filter of requests", filter, [...REQUEST_FILTER, "limit"]);
+    const query = outward("a filter of requests", filter, { ...REQUEST_FILTER, limit: "whole" });
     return (await this.call("GET", "/requests", query)).requests.map(inward);
   }
 
@@ -114,14 +121,14 @@ class Space {
 
   async waitForRequest(filter = {}, options = {}) {
     const query = outward("a filter of requests", filter, REQUEST_FILTER);
-    const { count } = outward("waiting for a request", options, ["count", "timeout"]);
-    return (await this.wait("/requests/wait", { ...query, count }, options)).requests.map(inward);
+    checkOptions("the second argument of waitForRequest", options, WAIT);
+    return (await this.wait("requests", query, options)).requests.map(inward);
   }
 
   async waitForEvent(filter = {}, options = {}) {
     const query = outward("a filter of events", filter, EVENT_FILTER);
-    outward("waiting for an event", options, ["timeout"]);
-    return (await this.wait("/events/wait", query, options)).events.map(inward);
+    checkOptions("the second argument of waitForEvent", options, WAIT);
+    return (await this.wait("events", query, options)).events.map(inward);
   }
 
   /** Deletes the space and its contents. */
@@ -140,15 +147,18 @@ class Space {
     return this.control.call(method, path, { query: { ...query, space: this.name }, body });
   }
 
-  async wait(path, filter, { timeout = TIMEOUT_MS }) {
-    const query = { ...filter, space: this.name, timeout_ms: Math.max(1, Math.round(timeout)) };
+  async wait(what, filter, { count = 1, timeout = TIMEOUT_MS }) {
+    const query = { ...filter, count, space: this.name, timeout_ms: Math.max(1, Math.round(timeout)) };
     try {
-      return await this.control.call("GET", path, { query, msMax: timeout + WAIT_MARGIN_MS });
+      return await this.control.call("GET", `/${what}/wait`, { query, msMax: timeout + WAIT_MARGIN_MS });
     } catch (error) {
       if (!(error instanceof TestApiError) || error.status !== 408) {
         throw error;
       }
-      throw new WaitTimeout(`nothing matched ${JSON.stringify(filter)} within ${timeout} ms`);
+      // The server says how many there were: `2 of 3 came within …`.
+      const there = Number(/^\d+(?= of \d+ came)/.exec(error.text)?.[0] ?? 0);
+      const seen = there > 0 ? `${there} of ${count} ${what} matched` : "nothing matched";
+      throw new WaitTimeout(`${seen} ${JSON.stringify(filter)} within ${timeout} ms`);
     }
   }
 }
@@ -192,12 +202,23 @@ class Clock {
     return (await this.space.call("GET", "/clock")).offset_ms;
   }
 
-  set(moment) {
-    return this.put({ now: new Date(moment).toISOString() });
+  async set(moment) {
+    // As a Date, null is 1970 and a truth value is a millisecond later.
+    const isNone = moment === null || moment === undefined || typeof moment === "boolean";
+    const date = new Date(isNone ? NaN : moment);
+    if (Number.isNaN(date.getTime())) {
+      throw new TypeError(
+        `clock.set takes a Date, a text such as "2030-01-01T00:00:00Z" or milliseconds since 1970, not ${inspect(moment)}`,
+      );
+    }
+    return this.put({ now: date.toISOString() });
   }
 
-  advance(ms) {
-    return this.put({ advance_ms: ms });
+  async advance(ms) {
+    if (!Number.isFinite(ms)) {
+      throw new TypeError(`clock.advance takes a number of milliseconds, such as 3_600_000 for an hour, not ${inspect(ms)}`);
+    }
+    return this.put({ advance_ms: Math.round(ms) });
   }
 
   reset() {

@@ -1,2 +1,2 @@
-export { useSpace } from "./jest.cjs";
+export { useServer, useSpace } from "./jest.cjs";
 export type { PerTest } from "./jest.cjs";

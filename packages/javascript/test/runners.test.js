@@ -16,6 +16,7 @@ const ELSEWHERE = Object.fromEntries(
   ].map((name) => [name, "elsewhere"]),
 );
 const HERE = fileURLToPath(new URL(".", import.meta.url));
+const NAMES = "S3Client, CreateBucketCommand, ListBucketsCommand";
 
 const TESTS = `
 const s3 = useSpace();
@@ -37,7 +38,43 @@ test("the server is shared with other files: " + SHARED, () => {
   expect(s3.server.stop === undefined).toBe(SHARED);
 });
 `;
-const NAMES = "S3Client, CreateBucketCommand, ListBucketsCommand";
+// As code under test makes a client: once, before any hook has run.
+const MADE_ONCE = `
+const client = new S3Client({});
+const s3 = useServer(OPTIONS);
+const list = async () => ((await client.send(new ListBucketsCommand({}))).Buckets ?? []).map(({ Name }) => Name);
+
+for (const number of [1, 2, 3]) {
+  test("a client made once sees a new server: " + number, async () => {
+    equal(await list(), OPTIONS?.buckets ?? []);
+    await client.send(new CreateBucketCommand({ Bucket: "photos" }));
+    equal(await s3.space.waitForRequest({ operation: "CreateBucket" }).then((made) => made.length), 1);
+    equal(s3.config.credentials.accessKeyId, process.env.AWS_ACCESS_KEY_ID);
+    equal(Object.values(process.env).includes("elsewhere"), false);
+  });
+}
+`;
+const ONCE_IN_VITEST = (options = "undefined") => `
+import { expect, test } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useServer } from "liteio/vitest";
+const OPTIONS = ${options};
+const equal = (one, other) => expect(one).toEqual(other);
+${MADE_ONCE}`;
+const ONCE_IN_JEST = `
+const { ${NAMES} } = require("@aws-sdk/client-s3");
+const { useServer } = require("liteio/jest");
+const OPTIONS = undefined;
+const equal = (one, other) => expect(one).toEqual(other);
+${MADE_ONCE}`;
+const IN_NODE = (helpers) => `
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { ${helpers} } from "liteio/node-test";
+const OPTIONS = undefined;
+const equal = (one, other) => assert.deepEqual(one, other);
+`;
 const OF_VITEST = (shared) => `
 import { expect, test } from "vitest";
 import { ${NAMES} } from "@aws-sdk/client-s3";
@@ -59,7 +96,7 @@ function check(name, files, command, { status = 0, seen = /Tests:? +8 passed/ } 
       }
       const env = { ...process.env, ...ELSEWHERE, CI: "true", NO_COLOR: "1", NODE_TEST_CONTEXT: undefined };
       const [program, ...args] = command;
-      const script = join(HERE, "node_modules", program);
+      const script = program.startsWith("-") ? program : join(HERE, "node_modules", program);
       const done = spawnSync(process.execPath, [script, ...args], { cwd: directory, env, encoding: "utf8" });
       assert.equal(done.status, status, done.stdout + done.stderr);
       assert.match(done.stdout + done.stderr, seen);
@@ -119,7 +156,33 @@ test("afterwards nothing is left", async () => {
 `,
   },
   vitest,
-  { status: 1, seen: /one space at a time[^]*1 failed \| 2 passed/ },
+  { status: 1, seen: /one space at a time[^]*startServer\(\) at its top[^]*1 failed \| 2 passed/ },
+);
+
+check(
+  "Vitest with helpers in places where they do not work",
+  {
+    "a.test.js": `
+import { beforeAll, expect, test } from "vitest";
+import { useSpace } from "liteio/vitest";
+const s3 = useSpace();
+beforeAll(() => {
+  expect(() => s3.config).toThrow(/not in beforeAll \\(use \`buckets\`, \`seed\` or beforeEach\\)/);
+});
+expect(() => useSpace({ profile: "localstack" })).toThrow(/reach the same space in all tests: use useServer/);
+test("in a test there is a space", () => { s3.config; });
+`,
+    "b.test.js": `
+import { expect, test } from "vitest";
+import { useServer, useSpace } from "liteio/vitest";
+test("in a test no helper is made", () => {
+  expect(() => useSpace().config).toThrow(/call useSpace\\(\\) outside of tests/);
+  expect(() => useServer().config).toThrow(/call useServer\\(\\) outside of tests/);
+});
+`,
+  },
+  vitest,
+  { seen: /Tests:? +2 passed/ },
 );
 
 const jest = ["jest/bin/jest.js", "--rootDir", "."];
@@ -136,4 +199,113 @@ check(
     "b.test.js": OF_JEST(true),
   },
   jest,
+);
+
+const SIX = { seen: /Tests:? +6 passed/ };
+check(
+  "Vitest with a client made once",
+  { "a.test.js": ONCE_IN_VITEST(), "b.test.js": ONCE_IN_VITEST(`{ buckets: ["letters"] }`) },
+  vitest,
+  SIX,
+);
+check(
+  "Vitest with a client made once and a server for all files",
+  {
+    "vitest.config.js": `export default { test: { globalSetup: ["liteio/vitest/global-setup"] } };`,
+    "a.test.js": ONCE_IN_VITEST(),
+    "b.test.js": ONCE_IN_VITEST(),
+  },
+  vitest,
+  SIX,
+);
+check(
+  "Vitest with a client made once and tests at the same time",
+  {
+    "a.test.js": `
+import { afterEach, test } from "vitest";
+import { useServer } from "liteio/vitest";
+let open;
+const gate = new Promise((resolve) => { open = resolve; });
+afterEach(() => open());
+useServer();
+test.concurrent("one", () => gate);
+test.concurrent("other", () => gate);
+test("afterwards", () => {});
+`,
+  },
+  vitest,
+  { status: 1, seen: /resets the server before each test[^]*1 failed \| 2 passed/ },
+);
+check(
+  "Jest with a client made once",
+  { "package.json": manifest({}), "a.test.js": ONCE_IN_JEST, "b.test.js": ONCE_IN_JEST },
+  jest,
+  SIX,
+);
+check(
+  "Jest with tests at the same time",
+  {
+    "package.json": manifest({}),
+    "a.test.js": `
+const { useSpace } = require("liteio/jest");
+const s3 = useSpace();
+test.concurrent("one", async () => s3.config);
+test.concurrent("another makes its own space", async () => {
+  const space = await s3.server.space();
+  await space.delete();
+});
+`,
+  },
+  jest,
+  { status: 1, seen: /Jest runs no hooks for test\.concurrent[^]*1 failed, 1 passed/ },
+);
+const node = ["--test"];
+check(
+  "node:test with a client made once",
+  { "a.test.mjs": IN_NODE("useServer") + MADE_ONCE, "b.test.mjs": IN_NODE("useServer") + MADE_ONCE },
+  node,
+  { seen: /pass 6/ },
+);
+check(
+  "node:test",
+  {
+    "a.test.mjs": `${IN_NODE("useServer, useSpace")}
+import { describe } from "node:test";
+for (const use of [useServer, useSpace]) {
+  describe(use.name, () => {
+    const s3 = use();
+    for (const number of [1, 2]) {
+      test("each test has its buckets: " + number, async (t) => {
+        const client = new S3Client({});
+        const count = async () => ((await client.send(new ListBucketsCommand({}))).Buckets ?? []).length;
+        equal(await count(), 0);
+        await client.send(new CreateBucketCommand({ Bucket: "photos" }));
+        await t.test("a part", async () => equal(await count(), 1));
+        await t.test("another part", async () => equal(await count(), 1));
+        equal(s3.space.accessKeyId, process.env.AWS_ACCESS_KEY_ID);
+      });
+    }
+  });
+}
+`,
+  },
+  node,
+  { seen: /pass 12\n\S+ fail 0/ },
+);
+check(
+  "node:test with tests at the same time",
+  {
+    "a.test.mjs": `
+import { describe, test } from "node:test";
+import { useSpace } from "liteio/node-test";
+describe("at the same time", { concurrency: true }, () => {
+  const s3 = useSpace();
+  for (const name of ["one", "other"]) {
+    test(name, () => { s3.config; });
+  }
+});
+`,
+  },
+  node,
+  { status: 1, seen: /one space at a time/ },
 );

@@ -112,6 +112,9 @@ test("a start that fails says why", async () => {
   const starts = [
     [{ buckets: ["B"] }, /"B" is not valid/],
     [{ args: ["--no-such-flag"] }, /--no-such-flag/],
+    [{ secretAccessKey: "test" }, /: secretAccessKey: the secret key must have 8/],
+    [{ accessKeyId: "a" }, /: accessKeyId: the access key must have 3/],
+    [{ binary: execFileSync("which", ["true"], { encoding: "utf8" }).trim() }, /exit code 0: no output of \/.*true$/],
   ];
   for (const [options, message] of starts) {
     await assert.rejects(startServer(options), (error) => error instanceof StartFailed && message.test(error.message));
@@ -121,8 +124,67 @@ test("a start that fails says why", async () => {
 test("wrong options are refused", async () => {
   await assert.rejects(startServer({ bucket: "photos" }), /startServer has no bucket: it has dataDir, buckets/);
   await assert.rejects(startServer({ buckets: "photos" }), /buckets is a list of strings/);
+  const ofS3rver = { buckets: [{ name: "letters" }] };
+  await assert.rejects(startServer(ofS3rver), /list of strings: give "letters" instead of { name: 'letters' }$/);
+  await assert.rejects(startServer({ seed: ["photos"] }), /startServer: seed is a string, not \[ 'photos' \]$/);
+  await assert.rejects(startServer("photos"), /startServer is an object with dataDir, .* not 'photos'$/);
   assert.throws(() => connect(), LiteIOError);
   assert.throws(() => connect({ endpoint: "https://127.0.0.1:1" }), /plain HTTP/);
+});
+
+test("flags and variables that are options are refused with the option", async () => {
+  const refused = [
+    [{ args: ["--port", "9123"] }, /args has --port: use the option port/],
+    [{ args: ["-p9123"] }, /args has -p: use the option port/],
+    [{ args: ["--address=0.0.0.0:1"] }, /args has --address: use the option port; the server always listens on 127/],
+    [{ args: ["--region", "eu-west-1"] }, /use the option region/],
+    [{ args: ["--access-key=a"] }, /use the option accessKeyId/],
+    [{ args: ["--secret-key", "a"] }, /use the option secretAccessKey/],
+    [{ args: ["--data-dir", "data"] }, /use the option dataDir/],
+    [{ args: ["--memory"] }, /use the option dataDir/],
+    [{ environment: { LITEIO_PORT: "9123" } }, /environment has LITEIO_PORT: use the option port/],
+    [{ environment: { LITEIO_ACCESS_KEY: "a" } }, /use the option accessKeyId/],
+    [{ environment: { LITEIO_DATA_DIR: "data" } }, /use the option dataDir/],
+    [{ port: "9123" }, /port is a number from 1 to 65535, or 0 for a free one, not '9123'/],
+    [{ port: 65_536 }, /not 65536/],
+  ];
+  for (const [options, message] of refused) {
+    await assert.rejects(startServer(options), (error) => error instanceof TypeError && message.test(error.message));
+  }
+});
+
+test("the port is the one given", async () => {
+  const first = await startServer();
+  const port = Number(new URL(first.endpoint).port);
+  await first.stop();
+  const server = await startServer({ port });
+  assert.equal(server.endpoint, `http://127.0.0.1:${port}`);
+  assert.deepEqual(await buckets(server), []);
+  await server.stop();
+});
+
+test("variables that the server does not know are refused", async () => {
+  const refused = [
+    [{ LITEIO_BUCKETS: "photos" }, /^environment: LITEIO_BUCKETS is unknown and has no effect: did you mean LITEIO_BUCKET\?/],
+    [{ LITEIO_BUCKETS: "photos", LITEIO_LOG_FORMAT: "json" }, /did you mean LITEIO_BUCKET\?$/],
+    [{ LITEIO_NOTHING_LIKE_IT: "1" }, /^environment: LITEIO_NOTHING_LIKE_IT is unknown/],
+  ];
+  for (const [environment, message] of refused) {
+    await assert.rejects(startServer({ environment }), (error) => error instanceof TypeError && message.test(error.message));
+  }
+  await (await startServer({ environment: { LITEIO_BUCKET: "photos", TZ: "UTC" } })).stop();
+});
+
+test("an endpoint that is no URL is refused with one", () => {
+  const refused = [
+    ["127.0.0.1:9123", /'127\.0\.0\.1:9123' is not a URL of HTTP: give one such as http:\/\/127\.0\.0\.1:9123$/],
+    ["localhost:9123", /such as http:\/\/localhost:9123$/],
+    ["http://", /such as http:\/\/127\.0\.0\.1:9000$/],
+    [9123, /not a URL/],
+  ];
+  for (const [endpoint, message] of refused) {
+    assert.throws(() => connect({ endpoint }), (error) => error instanceof TypeError && message.test(error.message));
+  }
 });
 
 test("stopping waits for the server, and can be done twice", async () => {

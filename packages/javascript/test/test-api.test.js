@@ -120,6 +120,35 @@ withSpace("a fault that makes no sense is refused", async (space) => {
   await assert.rejects(space.fault({ latency: 1 }), /a fault has no latency: it has operation/);
 });
 
+withSpace("values of another kind are refused", async (space) => {
+  const refused = [
+    [{ operation: PutObjectCommand, status: 500 }, /^a fault: operation is a string: give "PutObject"$/],
+    [{ operation: new PutObjectCommand(get), status: 500 }, /give "PutObject"$/],
+    [{ operation: /Put/, status: 500 }, /operation is a string, not \/Put\/: patterns have \* and \?$/],
+    [{ key: () => true, status: 500 }, /key is a string, not \[Function: key\]/],
+    [{ bucket: ["photos"], status: 500 }, /bucket is a string, not \[ 'photos' \]/],
+    [{ latencyMs: "50" }, /^a fault: latencyMs is a whole number, not '50'$/],
+    [{ status: "500" }, /status is a whole number, not '500'/],
+    [{ status: 500, probability: NaN }, /probability is a number, not NaN/],
+    ["PutObject", /^a fault is an object with operation, .* not 'PutObject'$/],
+  ];
+  const told = (message) => (error) => error instanceof TypeError && message.test(error.message);
+  for (const [rule, message] of refused) {
+    await assert.rejects(space.fault(rule), told(message));
+  }
+  assert.deepEqual(await space.faults(), []);
+  for (const ask of [space.requests, space.waitForRequest]) {
+    await assert.rejects(ask.call(space, { operation: PutObjectCommand }), told(/filter of requests: .* give "PutObject"$/));
+    await assert.rejects(ask.call(space, { key: /jpg$/ }), told(/patterns have \* and \?/));
+    await assert.rejects(ask.call(space, { since: new Date(0) }), told(/since is a whole number/));
+    await assert.rejects(ask.call(space, "PutObject"), told(/is an object with operation/));
+  }
+  await assert.rejects(space.waitForEvent({ name: /Created/ }), told(/a filter of events: name is a string/));
+  await assert.rejects(space.waitForRequest({}, 500), told(/^the second argument of waitForRequest is an object .* not 500$/));
+  await assert.rejects(space.waitForEvent({}, { timeout: "5" }), told(/timeout is a number, not '5'/));
+  assert.deepEqual(await space.requests({ status: 404 }), []);
+});
+
 withSpace("presigned URLs expire by the clock", async (space) => {
   await put(space);
   const url = await getSignedUrl(once(space), new GetObjectCommand(get), { expiresIn: 3600 });
@@ -139,6 +168,20 @@ withSpace("the clock is set", async (space) => {
   assert.ok((await space.clock.offset()) > 365 * 24 * HOUR_MS);
   await space.clock.reset();
   assert.equal(await space.clock.offset(), 0);
+});
+
+withSpace("times that are none are refused", async ({ clock }) => {
+  const refused = (message) => (error) => error instanceof TypeError && message.test(error.message);
+  for (const ms of ["1h", undefined, "1000", NaN]) {
+    await assert.rejects(clock.advance(ms), refused(/clock\.advance takes a number of milliseconds, such as 3_600_000/));
+  }
+  for (const moment of ["tomorrow", undefined, null, true, new Date(NaN)]) {
+    await assert.rejects(clock.set(moment), refused(/clock\.set takes a Date, a text such as "2030-01-01T00:00:00Z"/));
+  }
+  await assert.rejects(clock.set("tomorrow"), /not 'tomorrow'$/);
+  assert.equal(await clock.offset(), 0);
+  assert.equal((await clock.set("2040-02-29T12:00:00Z")).getUTCFullYear(), 2040);
+  await clock.advance(1.5);
 });
 
 withSpace("objects expire at once when the clock passes their days", async (space) => {
@@ -178,12 +221,34 @@ withSpace("requests and events are waited for", async (space) => {
   const [removed] = await space.waitForEvent({ name: "s3:ObjectRemoved:*" });
   assert.ok(removed.sequence > event.sequence);
   assert.ok((await space.waitForRequest({}, { count: 3 })).length >= 3);
+  assert.equal((await space.waitForEvent({ bucket: "bucket", key: "key" }, { count: 2 })).length, 2);
 });
 
 withSpace("waiting ends with an error that names the filters", async (space) => {
   const named = (error) => error instanceof WaitTimeout && /"operation":"PutObject"/.test(error.message);
   await assert.rejects(space.waitForRequest({ operation: "PutObject" }, { timeout: 50 }), named);
   await assert.rejects(space.waitForEvent({ key: "never" }, { timeout: 50 }), WaitTimeout);
+  await assert.rejects(space.waitForEvent({}, { counts: 2 }), /waitForEvent has no counts: it has count, timeout/);
+});
+
+withSpace("waiting ends before the limit of Vitest and Jest for a test", async (space) => {
+  await assert.rejects(space.waitForEvent({ key: "never" }), /^WaitTimeout: nothing matched {"key":"never"} within 4000 ms$/);
+});
+
+withSpace("waiting for several ends with an error that says how many there were", async (space) => {
+  const short = (message) => (error) => error instanceof WaitTimeout && message.test(error.message);
+  await put(space);
+  await space.waitForRequest({}, { count: 2 });
+  await assert.rejects(
+    space.waitForRequest({ bucket: "bucket" }, { count: 3, timeout: 50 }),
+    short(/^2 of 3 requests matched {"bucket":"bucket"} within 50 ms$/),
+  );
+  await space.waitForEvent({ key: "key" });
+  await assert.rejects(
+    space.waitForEvent({ key: "key" }, { count: 2, timeout: 50 }),
+    short(/^1 of 2 events matched {"key":"key"} within 50 ms$/),
+  );
+  await assert.rejects(space.waitForEvent({ key: "no" }, { count: 2, timeout: 50 }), short(/^nothing matched {"key":"no"}/));
 });
 
 test("servers and spaces are disposed of", { skip: skip || !Symbol.asyncDispose }, async () => {

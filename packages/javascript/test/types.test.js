@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -11,14 +12,16 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 const USE = `
 import { S3Client } from "@aws-sdk/client-s3";
 import { startServer, WaitTimeout, type RecordedRequest, type FaultRule } from "liteio";
-import { useSpace } from "liteio/vitest";
-import { useSpace as ofJest } from "liteio/jest";
+import { useServer, useSpace } from "liteio/vitest";
+import { useServer as onceInJest, useSpace as ofJest } from "liteio/jest";
+import { useServer as onceInNode, useSpace as ofNode } from "liteio/node-test";
 import { withOptions } from "liteio/vitest/global-setup";
 import jestSetup from "liteio/jest/global-setup";
 
 export default withOptions({ profile: "minio" });
 export const jestGlobalSetup = jestSetup.withOptions({ buckets: ["photos"] });
-export const perTest = [useSpace(), ofJest({ region: "eu-west-1" })];
+export const perTest = [useSpace(), ofJest({ region: "eu-west-1" }), ofNode()];
+export const perFile = [useServer({ port: 9123 }), onceInJest({ buckets: ["photos"] }), onceInNode().space.config];
 const rule: FaultRule = { operation: "PutObject", status: 503, times: 2 };
 await using server = await startServer({ buckets: ["photos"] });
 new S3Client(server.config);
@@ -43,8 +46,26 @@ void use();
 `;
 const REFUSED = `
 import { startServer } from "liteio";
+import { useServer } from "liteio/vitest";
 await startServer({ bucket: "photos" });
+useServer({ dataDir: "data" });
 await (await startServer()).fault({ latency: 1 });
+`;
+
+// The oldest way to look modules up, which CommonJS projects and ts-jest still have, knows no exports of package.json.
+const OF_NODE10 = `
+import { startServer, type FaultRule } from "liteio";
+import { useServer, useSpace } from "liteio/jest";
+import { useSpace as ofVitest } from "liteio/vitest";
+import { withOptions } from "liteio/vitest/global-setup";
+import jestSetup = require("liteio/jest/global-setup");
+import jestTeardown = require("liteio/jest/global-teardown");
+import { useServer as ofNode } from "liteio/node-test";
+
+const rule: FaultRule = { operation: "PutObject", status: 503 };
+const accessKeyId: string = useSpace().config.credentials.accessKeyId;
+startServer({ buckets: ["photos"] }).then((server) => server.fault(rule));
+console.log(accessKeyId, useServer, ofVitest, withOptions({}), jestSetup.withOptions({}), jestTeardown, ofNode);
 `;
 
 const names = Object.keys(liteio).sort();
@@ -59,14 +80,18 @@ function errors(file) {
 }
 
 function compile() {
+  return tsc(FILES, "--target", "es2022", "--module", "nodenext", "--lib", "es2022,esnext.disposable,dom");
+}
+
+function tsc(files, ...options) {
   const directory = mkdtempSync(join(HERE, "types-"));
   try {
     writeFileSync(join(directory, "package.json"), JSON.stringify({ type: "module" }));
-    for (const [file, source] of Object.entries(FILES)) writeFileSync(join(directory, file), source);
-    const tsc = join(HERE, "node_modules", "typescript", "bin", "tsc");
-    const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,esnext.disposable,dom"];
-    const { stdout } = spawnSync(process.execPath, [tsc, ...options, ...Object.keys(FILES)], { cwd: directory, encoding: "utf8" });
-    const isOfAFile = (line) => line === "" || line.startsWith(" ") || Object.keys(FILES).some((file) => line.startsWith(`${file}(`));
+    for (const [file, source] of Object.entries(files)) writeFileSync(join(directory, file), source);
+    const program = join(HERE, "node_modules", "typescript", "bin", "tsc");
+    const args = [program, "--noEmit", "--strict", ...options, ...Object.keys(files)];
+    const { stdout } = spawnSync(process.execPath, args, { cwd: directory, encoding: "utf8" });
+    const isOfAFile = (line) => line === "" || line.startsWith(" ") || Object.keys(files).some((file) => line.startsWith(`${file}(`));
     assert.deepEqual(stdout.split("\n").filter((line) => !isOfAFile(line)), []);
     return stdout;
   } finally {
@@ -84,9 +109,21 @@ test("they are also those of CommonJS", () => {
 
 test("options that there are not are refused", () => {
   const refused = errors("refused.ts");
-  assert.equal(refused.length, 2, refused.join("\n"));
+  assert.equal(refused.length, 3, refused.join("\n"));
 });
 
 test("what is exported is declared", () => {
   assert.deepEqual(errors("exported.ts"), []);
+});
+
+test("they are found without the exports of package.json", () => {
+  const options = ["--target", "es2022", "--module", "commonjs", "--moduleResolution", "node10", "--types", "node"];
+  assert.equal(tsc({ "use.ts": OF_NODE10 }, ...options), "");
+});
+
+test("each module has its types in both ways", () => {
+  const { exports, typesVersions } = createRequire(import.meta.url)("liteio/package.json");
+  const modules = Object.keys(exports).filter((name) => !/^\.$|json$/.test(name));
+  const expected = modules.map((name) => [name.slice(2), [exports[name].types]]);
+  assert.deepEqual(Object.entries(typesVersions["*"]).sort(), expected.sort());
 });
