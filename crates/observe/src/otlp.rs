@@ -178,7 +178,9 @@ fn span(
     let (trace, id) = random.split_at(TRACE_BYTES);
     let begun = finished.begun().duration_since(UNIX_EPOCH).unwrap_or_default();
     let header = |name: &str| heads.request.get(name).and_then(|value| value.to_str().ok());
+    let vectors = found.vectors();
     let template = match (target.bucket(), target.names_key()) {
+        _ if vectors.is_some() => "/{operation}",
         ("", _) => "/",
         (_, false) => "/{bucket}",
         (_, true) => "/{bucket}/{key}",
@@ -199,12 +201,17 @@ fn span(
     }
     if let Some(operation) = found.operation() {
         attributes.extend([text("rpc.system", "aws-api"), text("rpc.method", operation)]);
-        if !target.bucket().is_empty() {
-            attributes.push(text("aws.s3.bucket", target.bucket()));
+        let (bucket, key) = (target.bucket(), target.names_key().then(|| target.key()));
+        let (names, bucket, of_bucket) = match vectors {
+            Some((bucket, index)) => {
+                (["aws.s3vectors.bucket", "aws.s3vectors.index"], bucket, index)
+            }
+            None => (["aws.s3.bucket", "aws.s3.key"], bucket, key),
+        };
+        if !bucket.is_empty() {
+            attributes.push(text(names[0], bucket));
         }
-        if target.names_key() {
-            attributes.push(text("aws.s3.key", target.key()));
-        }
+        attributes.extend(of_bucket.map(|value| text(names[1], value)));
     }
     if let Some(agent) = header("user-agent") {
         attributes.push(text("user_agent.original", agent));

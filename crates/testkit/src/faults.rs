@@ -7,17 +7,15 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use super::filters::unknown_operation;
 use super::glob::Glob;
 use super::guard::bad_request;
-use liteio_wire::nearest::nearest;
 use liteio_wire::reply::{ApiError, Dialect};
 
 /// Limit of rules per space.
 const RULES_MAX: usize = 1000;
 /// Limit of a text in a rule, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
-/// Characters of a wrong text that a message shows.
-const SHOWN_CHARACTERS_MAX: usize = 100;
 /// Longest latency; clients time out before it.
 const LATENCY_MS_MAX: u64 = 600_000;
 
@@ -123,18 +121,16 @@ impl FaultRule {
     /// `InvalidRequest`, with the nearest name.
     pub(super) fn check_operation(&self, known: &[&'static str]) -> Result<(), ApiError> {
         let Some(pattern) = &self.operation else { return Ok(()) };
-        let glob = Glob::new(pattern);
-        if pattern.len() > TEXT_BYTES_MAX || known.iter().any(|name| glob.matches(name)) {
+        if pattern.len() > TEXT_BYTES_MAX {
             return Ok(());
         }
-        let advice = match nearest(pattern, known.iter().copied()) {
-            Some(meant) => format!("did you mean {meant:?}?"),
-            None => "operations have the names of AWS, such as \"GetObject\", and a pattern has * and ?.".to_owned(),
-        };
-        let shown: String = pattern.chars().take(SHOWN_CHARACTERS_MAX).collect();
-        Err(bad_request(format!(
-            "There is no operation {shown:?} of S3, S3 Vectors, IAM or STS, so the rule would never apply: {advice}"
-        )))
+        match unknown_operation(pattern, known) {
+            Some(unknown) => Err(bad_request(format!(
+                "There is no operation {} of S3, S3 Vectors, IAM or STS, so the rule would never apply: {}",
+                unknown.shown, unknown.advice
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// # Errors

@@ -1,31 +1,98 @@
 //! Names in filters of the history: a mistyped one would match nothing, and a test would wait for its time limit.
 
 use liteio_store::EventKind;
-use liteio_wire::nearest::{nearest, nearest_within};
+use liteio_wire::nearest::nearest;
 use liteio_wire::reply::ApiError;
 
 use super::glob::Glob;
 use super::guard::bad_request;
 
-/// Differences of a mistyped name. Three are between names such as `CreateTable` and `CreateRole`.
-const SLIPS_MAX: usize = 2;
+/// Characters of a wrong text that a message shows.
+const SHOWN_CHARACTERS_MAX: usize = 100;
+/// Beginnings of the operations of the admin API, of which there is no table.
+const ADMIN: [&str; 2] = ["Admin", "KMS"];
 
-/// Refuses a mistyped operation, which no request will have. Others are taken: requests to catalogs of tables and to the admin
-/// API have names of their own.
+/// Refuses a pattern that fits none of these operations, nor one of the admin API: no request will have it.
 ///
 /// # Errors
 /// `InvalidRequest`, with the name that was meant.
 pub(super) fn check_operation(pattern: &str, known: &[&'static str]) -> Result<(), ApiError> {
-    let glob = Glob::new(pattern);
-    if known.iter().any(|name| glob.matches(name)) {
+    let start = pattern.split(['*', '?']).next().unwrap_or_default();
+    let is_cut = start.len() < pattern.len();
+    let is_of_admin = |name: &&str| start.starts_with(*name) || (is_cut && name.starts_with(start));
+    if ADMIN.iter().any(is_of_admin) {
         return Ok(());
     }
-    match nearest_within(SLIPS_MAX, pattern, known.iter().copied()) {
-        Some(meant) => Err(bad_request(format!(
-            "No request will have the operation {pattern:?}: did you mean {meant:?}?"
+    match unknown_operation(pattern, known) {
+        Some(unknown) => Err(bad_request(format!(
+            "No request will have the operation {}: {}",
+            unknown.shown, unknown.advice
         ))),
         None => Ok(()),
     }
+}
+
+/// A pattern that fits no operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnknownOperation {
+    /// The pattern in quotation marks, without its end if it is long.
+    pub(super) shown: String,
+    /// The name to give instead, or the form of names.
+    pub(super) advice: String,
+}
+
+/// The advice about a pattern that fits none of these operations; `None` if it fits one.
+pub(super) fn unknown_operation(pattern: &str, known: &[&'static str]) -> Option<UnknownOperation> {
+    let fits = |pattern: &str| {
+        let glob = Glob::new(pattern);
+        known.iter().any(|name| glob.matches(name))
+    };
+    if fits(pattern) {
+        return None;
+    }
+    // Actions of policies have a service in front, and classes of the SDK for JavaScript an ending.
+    let bare = pattern.rsplit(':').next().unwrap_or(pattern);
+    let bare = bare.strip_suffix("Command").unwrap_or(bare);
+    let meant = if fits(bare) { Some(bare) } else { nearest(bare, known.iter().copied()) };
+    let advice = match meant {
+        Some(meant) => format!("did you mean {meant:?}?"),
+        None => {
+            "operations have the names of AWS, such as \"GetObject\", and a pattern has * and ?."
+                .to_owned()
+        }
+    };
+    let shown: String = pattern.chars().take(SHOWN_CHARACTERS_MAX).collect();
+    Some(UnknownOperation { shown: format!("{shown:?}"), advice })
+}
+
+/// Methods that a server answers, or refuses by name.
+const METHODS: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+
+/// Refuses a method in small letters, or one that HTTP does not have.
+///
+/// # Errors
+/// `InvalidRequest`, with the methods.
+pub(super) fn method_pattern(pattern: &str) -> Result<Glob, ApiError> {
+    let glob = Glob::new(pattern);
+    if METHODS.iter().any(|method| glob.matches(method)) {
+        return Ok(glob);
+    }
+    let known = METHODS.join(", ");
+    Err(bad_request(format!("No request will have the method {pattern:?}: methods are {known}.")))
+}
+
+/// Refuses what no status of HTTP is, such as `4xx`.
+///
+/// # Errors
+/// `InvalidRequest`, with the form of a pattern.
+pub(super) fn status_pattern(pattern: &str) -> Result<Glob, ApiError> {
+    let glob = Glob::new(pattern);
+    if (100..600).any(|status: u16| glob.matches(&status.to_string())) {
+        return Ok(glob);
+    }
+    Err(bad_request(format!(
+        "No request will have the status {pattern:?}: give a number such as 404, or 4?? for all from 400 to 499."
+    )))
 }
 
 /// The events of a pattern, which may leave `s3:` out, as the records of events do.
@@ -46,4 +113,50 @@ pub(super) fn event_names(pattern: &str) -> Result<Glob, ApiError> {
     let known: Vec<String> = names.iter().cloned().chain(families).collect();
     let meant = nearest(pattern, known.iter().map(String::as_str)).unwrap_or("s3:ObjectCreated:*");
     Err(bad_request(format!("No event will have the name {pattern:?}: did you mean {meant:?}?")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [&str; 4] = ["GetObject", "PutObject", "ListBuckets", "CreateTable"];
+
+    #[test]
+    fn the_name_that_was_meant_is_told() {
+        for (pattern, expected) in [
+            ("GetObjct", Some("did you mean \"GetObject\"?")),
+            ("putobject", Some("did you mean \"PutObject\"?")),
+            ("PutObjectCommand", Some("did you mean \"PutObject\"?")),
+            ("getObjectCommand", Some("did you mean \"GetObject\"?")),
+            ("Put*Command", Some("did you mean \"Put*\"?")),
+            ("s3:PutObject", Some("did you mean \"PutObject\"?")),
+            ("s3:Put*", Some("did you mean \"Put*\"?")),
+            ("Foo", Some("operations have the names of AWS")),
+            ("Foo*", Some("operations have the names of AWS")),
+            ("PutObject", None),
+            ("*", None),
+            ("?utObject", None),
+        ] {
+            let told = unknown_operation(pattern, &KNOWN).map(|unknown| unknown.advice);
+            assert_eq!(told.is_some(), expected.is_some(), "{pattern}: {told:?}");
+            let told = told.unwrap_or_default();
+            assert!(told.contains(expected.unwrap_or_default()), "{pattern}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_long_pattern_is_shown_in_part() {
+        let unknown = unknown_operation(&"x".repeat(5000), &KNOWN).expect("no operation");
+        assert_eq!(unknown.shown.len(), SHOWN_CHARACTERS_MAX + 2);
+    }
+
+    #[test]
+    fn operations_of_the_admin_api_are_taken_by_their_beginning() {
+        for pattern in ["AdminAddUser", "Admin*", "Adm*", "KMSStatus", "*ServerInfo", "PutObject"] {
+            assert!(check_operation(pattern, &KNOWN).is_ok(), "{pattern}");
+        }
+        for pattern in ["Foo", "Adm", "Foo*", "PutObjectCommand", "s3:PutObject"] {
+            assert!(check_operation(pattern, &KNOWN).is_err(), "{pattern}");
+        }
+    }
 }

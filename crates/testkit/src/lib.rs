@@ -135,6 +135,8 @@ pub struct Setup {
     pub is_in_memory: bool,
     /// The names of all operations that faults can be for.
     pub operations: Vec<&'static str>,
+    /// The names of further operations that requests can have, without those of the admin API.
+    pub other_operations: Vec<&'static str>,
     /// Opens the store and users of a space.
     pub make: MakeSpace,
     /// Recreates the configured contents of one bucket.
@@ -151,6 +153,8 @@ pub struct TestApi {
     make: MakeSpace,
     prepare: PrepareBucket,
     operations: Vec<&'static str>,
+    /// The operations that filters of requests can be for.
+    recorded: Vec<&'static str>,
     requests: Arc<Requests>,
     events: Arc<Events>,
     stopping: watch::Sender<bool>,
@@ -160,7 +164,8 @@ impl TestApi {
     /// Creates the test API of a server.
     pub fn new(setup: Setup) -> TestApi {
         let Setup { access, domains, region, endpoint, main, clock, events, .. } = setup;
-        let Setup { tap, is_in_memory, operations, make, prepare, .. } = setup;
+        let Setup { tap, is_in_memory, operations, other_operations, make, prepare, .. } = setup;
+        let recorded = operations.iter().copied().chain(other_operations).collect();
         let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, tap);
         TestApi {
             guard: Guard::new(access, domains),
@@ -171,6 +176,7 @@ impl TestApi {
             make,
             prepare,
             operations,
+            recorded,
             requests: Arc::default(),
             events,
             stopping: watch::Sender::new(false),

@@ -19,19 +19,21 @@ use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode};
 
 /// Limit of body bytes that are examined.
 const PEEKED_BYTES_MAX: usize = 64 << 10;
+/// The same of S3 Vectors, whose names may be behind all vectors: the limit of its bodies.
+const VECTORS_BYTES_MAX: usize = 20 << 20;
 
 /// An access key, and its session token.
 type Claimed = (String, Option<String>);
 
 /// The service in the credential scope of the signature header.
-fn service(head: &Parts) -> Option<Service> {
-    let authorization = head.headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok())?;
+fn service(headers: &HeaderMap) -> Option<Service> {
+    let authorization = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok())?;
     Service::claimed(authorization)
 }
 
 /// The error format that the sender expects.
 pub(super) fn dialect(head: &Parts) -> Dialect {
-    match service(head) {
+    match service(&head.headers) {
         Some(Service::S3Vectors) => Dialect::S3Vectors,
         Some(Service::Iam) => Dialect::Iam,
         Some(Service::Sts) => Dialect::Sts,
@@ -65,7 +67,7 @@ pub(super) async fn operation(
     head.uri = request.uri().clone();
     head.headers = request.headers().clone();
     let target = &origin.target;
-    match service(&head) {
+    match service(&head.headers) {
         Some(Service::S3Vectors) => {
             return Ok(vectors::operation_of(&head.method, head.uri.path()).map(str::to_owned));
         }
@@ -75,7 +77,7 @@ pub(super) async fn operation(
         Some(Service::Iam | Service::Sts) | None => {
             let is_form = has_content_type(&head.headers, "application/x-www-form-urlencoded");
             if target.bucket().is_empty() && head.method == Method::POST && is_form {
-                let body = peek(request, |_| false).await?;
+                let body = peek(request, PEEKED_BYTES_MAX, |_| false).await?;
                 return Ok(action(&body));
             }
             let in_query = action(head.uri.query().unwrap_or_default().as_bytes());
@@ -88,6 +90,22 @@ pub(super) async fn operation(
         return Ok(Some("PutObject".to_owned()));
     }
     Ok(s3::operation_of(&head, target).map(str::to_owned))
+}
+
+/// The vector bucket, empty without one, and the index that a request of S3 Vectors names in its body; `None` for other
+/// services.
+///
+/// # Errors
+/// The errors of the body.
+pub(super) async fn vector_names(
+    request: &mut Request<TestBody>,
+) -> Result<Option<(String, Option<String>)>, ApiError> {
+    if service(request.headers()) != Some(Service::S3Vectors) {
+        return Ok(None);
+    }
+    let body = peek(request, VECTORS_BYTES_MAX, |_| false).await?;
+    let names = vectors::names_in(request.method(), request.uri().path(), &body);
+    Ok(Some(names.unwrap_or_default()))
 }
 
 /// The value of `Action` in a form.
@@ -110,7 +128,7 @@ pub(super) async fn claimed_key(
         return Ok(None);
     }
     let is_enough = |bytes: &[u8]| field(bytes, b"file").is_some();
-    let form = peek(request, is_enough).await?;
+    let form = peek(request, PEEKED_BYTES_MAX, is_enough).await?;
     let value = |name| field(&form, name).map(|it| String::from_utf8_lossy(it).into_owned());
     let credential = value(b"x-amz-credential").or_else(|| value(b"awsaccesskeyid"));
     Ok(credential.map(|it| (key_of(&it), value(b"x-amz-security-token"))))
@@ -157,11 +175,12 @@ fn field<'f>(form: &'f [u8], name: &[u8]) -> Option<&'f [u8]> {
 /// Reads the start of a body until `is_enough` is true, and puts it back into the request.
 async fn peek(
     request: &mut Request<TestBody>,
+    bytes_max: usize,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> Result<Bytes, ApiError> {
     let mut read = BytesMut::new();
     let mut failed = None;
-    while read.len() < PEEKED_BYTES_MAX && !is_enough(&read) {
+    while read.len() < bytes_max && !is_enough(&read) {
         match request.body_mut().frame().await {
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {

@@ -70,13 +70,14 @@ impl Observer for Requests {
         }
         let user_agent = heads.request.get(USER_AGENT).and_then(|it| it.to_str().ok());
         let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
+        let (bucket, _) = origin.bucket_and_index();
         let request = Request {
             id: origin.ids.request_id().to_string(),
             time: format!("{begun:.3}"),
             space: locale.space.clone(),
             method: finished.method.to_string(),
             operation: origin.found.operation(),
-            bucket: origin.target.bucket().to_owned(),
+            bucket: bucket.to_owned(),
             key: origin.target.key().to_owned(),
             query: query_without_secrets(&heads.uri),
             status: finished.status,

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::events::EventFilter;
 use super::faults::FaultRule;
-use super::filters::{check_operation, event_names};
+use super::filters::{check_operation, event_names, method_pattern, status_pattern};
 use super::glob::Glob;
 use super::guard::bad_request;
 use super::history::{Happened, History};
@@ -243,14 +243,14 @@ impl TestApi {
 
     fn request_filter(&self, query: &Query) -> Result<RequestFilter, ApiError> {
         if let Some(pattern) = query.get("operation") {
-            check_operation(pattern, &self.operations)?;
+            check_operation(pattern, &self.recorded)?;
         }
         Ok(RequestFilter {
             operation: query.glob("operation"),
             bucket: query.glob("bucket"),
             key: query.glob("key"),
-            method: query.glob("method"),
-            status: query.glob("status"),
+            method: query.get("method").map(method_pattern).transpose()?,
+            status: query.get("status").map(status_pattern).transpose()?,
             user: query.glob("user"),
             space: self.slot(query.get("space"))?.name.clone(),
         })

@@ -5,6 +5,7 @@
 //! each event ([`message`]), sends it to the target ([`target`]; the kinds are [`webhook`],
 //! [`sqs`], [`redis`] and [`nats`], and [`open`] makes them of the [`settings`]), and deletes the accepted ones.
 
+mod connection;
 mod message;
 mod nats;
 mod open;

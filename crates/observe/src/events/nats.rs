@@ -1,11 +1,8 @@
 //! NATS servers. With JetStream, the acknowledgement of the stream that takes the subject accepts an
 //! event; each has the ID of its message, by which a stream leaves out one that arrives twice. Without JetStream, the
 //! server accepts an event, and passes it to the current subscribers only.
-//!
-//! The messages of all events go over one connection, which is opened anew after it has failed.
 
 use std::error::Error as _;
-use std::time::Duration;
 
 use async_nats::rustls::ClientConfig;
 use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, HeaderMap};
@@ -13,16 +10,13 @@ use async_nats::{Request, RequestError, RequestErrorKind, ServerError};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
+use super::connection::{CONNECT_TIMEOUT, SharedConnection, answered, late};
 use super::settings::NatsServer;
 use super::target::{Message, NotTaken, Target};
 use liteio_wire::http_client::in_one_line;
 
-/// Time limit of a message with its answer, and of waiting for the connection that it needs.
-const TIMEOUT: Duration = Duration::from_secs(30);
-/// Time limit of a connection with the sign-in. The others wait for it.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The header by which a stream knows a message again.
 const MESSAGE_ID: &str = "Nats-Msg-Id";
 
@@ -30,20 +24,12 @@ const MESSAGE_ID: &str = "Nats-Msg-Id";
 pub(super) struct NatsTarget {
     server: NatsServer,
     tls: ClientConfig,
-    open: Mutex<Open>,
-}
-
-/// The connection, if there is one, and how many there were.
-#[derive(Default)]
-struct Open {
-    connection: Option<Connection>,
-    number: u64,
+    connection: SharedConnection<Connection>,
 }
 
 #[derive(Clone)]
 struct Connection {
     client: Client,
-    number: u64,
     /// Why the connection is of no more use.
     end: watch::Receiver<Option<NotTaken>>,
 }
@@ -61,22 +47,10 @@ struct Refusal {
 
 impl NatsTarget {
     pub(super) fn new(server: &NatsServer, tls: ClientConfig) -> NatsTarget {
-        NatsTarget { server: server.clone(), tls, open: Mutex::default() }
+        NatsTarget { server: server.clone(), tls, connection: SharedConnection::default() }
     }
 
-    async fn connection(&self) -> Result<Connection, NotTaken> {
-        let mut open = self.open.lock().await;
-        if let Some(connection) = &open.connection {
-            return Ok(connection.clone());
-        }
-        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.connect(open.number + 1)).await;
-        let connection = connected.map_err(|_| late(CONNECT_TIMEOUT))??;
-        open.number += 1;
-        open.connection = Some(connection.clone());
-        Ok(connection)
-    }
-
-    async fn connect(&self, number: u64) -> Result<Connection, NotTaken> {
+    async fn connect(&self) -> Result<Connection, NotTaken> {
         let NatsServer { is_secure, user, password, token, .. } = &self.server;
         let (ending, end) = watch::channel(None);
         let mut options = ConnectOptions::new()
@@ -101,15 +75,7 @@ impl NatsTarget {
         }
         let connected = options.connect(self.server.address()).await;
         let client = connected.map_err(|error| not_connected(&error))?;
-        Ok(Connection { client, number, end })
-    }
-
-    /// Forgets a connection that has failed, unless there is a newer one.
-    async fn forget(&self, number: u64) {
-        let mut open = self.open.lock().await;
-        if open.number == number {
-            open.connection = None;
-        }
+        Ok(Connection { client, end })
     }
 
     /// Publishes a message and waits until it is taken.
@@ -188,10 +154,6 @@ fn refused() -> String {
     "it refuses the user, the password or the token".to_owned()
 }
 
-fn late(limit: Duration) -> NotTaken {
-    NotTaken(format!("no answer within {} s", limit.as_secs()))
-}
-
 #[async_trait::async_trait]
 impl Target for NatsTarget {
     fn name(&self) -> &str {
@@ -199,18 +161,17 @@ impl Target for NatsTarget {
     }
 
     async fn give(&self, message: &Message) -> Result<(), NotTaken> {
-        let connected = tokio::time::timeout(TIMEOUT, self.connection()).await;
-        let Connection { client, number, mut end } = connected.map_err(|_| late(TIMEOUT))??;
-        let publish = tokio::time::timeout(TIMEOUT, self.publish(&client, message));
+        let (connection, number) = self.connection.get(self.connect()).await?;
+        let Connection { client, mut end } = connection;
         let given = tokio::select! {
-            published = publish => published.unwrap_or_else(|_| Err(late(TIMEOUT))),
+            published = answered(self.publish(&client, message)) => published,
             // The sender of the end goes with the connection, after it has told the reason.
             _ = end.wait_for(Option::is_some) => Err(NotTaken("the connection has ended".to_owned())),
         };
         // What the server has refused is told beside its answers.
         let given = end.borrow().clone().map_or(given, Err);
         if given.is_err() {
-            self.forget(number).await;
+            self.connection.forget(number).await;
         }
         given
     }

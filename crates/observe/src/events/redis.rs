@@ -1,43 +1,27 @@
 //! Redis servers, in the two forms of MinIO: `access` appends each event to a list (`RPUSH`), and
 //! `namespace` keeps in a hash the last event of each object that there is (`HSET`, `HDEL`). An
 //! answer that is no error accepts the event.
-//!
-//! The commands of all events go over one connection, which is opened anew after it has failed.
-
-use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Cmd, ErrorKind, RedisConnectionInfo, RedisError, Value};
 use serde_json::json;
-use tokio::sync::Mutex;
 
+use super::connection::{SharedConnection, answered};
 use super::settings::{RedisFormat, RedisServer};
 use super::target::{Entry, Message, NotTaken, Target};
 use liteio_wire::dial::Dialer;
 use liteio_wire::http_client::in_one_line;
 
-/// Time limit of a command with its answer, and of waiting for the connection that it needs.
-const TIMEOUT: Duration = Duration::from_secs(30);
-/// Time limit of a connection with the sign-in. The others wait for it.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// A server with the connection to it.
 pub(super) struct RedisTarget {
     server: RedisServer,
     dialer: Dialer,
-    open: Mutex<Open>,
-}
-
-/// The connection, if there is one, and how many there were.
-#[derive(Default)]
-struct Open {
-    connection: Option<MultiplexedConnection>,
-    number: u64,
+    connection: SharedConnection<MultiplexedConnection>,
 }
 
 impl RedisTarget {
     pub(super) fn new(server: &RedisServer, dialer: Dialer) -> RedisTarget {
-        RedisTarget { server: server.clone(), dialer, open: Mutex::default() }
+        RedisTarget { server: server.clone(), dialer, connection: SharedConnection::default() }
     }
 
     /// The command for a message. Test events are no events of objects: they only show whether the
@@ -59,19 +43,6 @@ impl RedisTarget {
                 ::redis::cmd("HSET").arg(key).arg(path).arg(&message.body[..]).take()
             }
         }
-    }
-
-    /// The connection, with its number.
-    async fn connection(&self) -> Result<(MultiplexedConnection, u64), NotTaken> {
-        let mut open = self.open.lock().await;
-        if let Some(connection) = &open.connection {
-            return Ok((connection.clone(), open.number));
-        }
-        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.connect()).await;
-        let connection = connected.map_err(|_| late(CONNECT_TIMEOUT))??;
-        open.number += 1;
-        open.connection = Some(connection.clone());
-        Ok((connection, open.number))
     }
 
     async fn connect(&self) -> Result<MultiplexedConnection, NotTaken> {
@@ -96,31 +67,16 @@ impl RedisTarget {
         Ok(connection)
     }
 
-    /// Forgets a connection that has failed, unless there is a newer one.
-    async fn forget(&self, number: u64) {
-        let mut open = self.open.lock().await;
-        if open.number == number {
-            open.connection = None;
-        }
-    }
-
     async fn send(&self, command: &Cmd) -> Result<(), NotTaken> {
-        let connected = tokio::time::timeout(TIMEOUT, self.connection()).await;
-        let (mut connection, number) = connected.map_err(|_| late(TIMEOUT))??;
-        let answer = tokio::time::timeout(TIMEOUT, command.query_async::<Value>(&mut connection));
-        let failed = match answer.await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => reason(&error),
-            Err(_) => late(TIMEOUT),
-        };
-        // Also after an error that the server has answered: it may be a former primary behind a name that has moved.
-        self.forget(number).await;
-        Err(failed)
+        let (mut connection, number) = self.connection.get(self.connect()).await?;
+        let answer = command.query_async::<Value>(&mut connection);
+        let sent = answered(async { answer.await.map(drop).map_err(|error| reason(&error)) }).await;
+        if sent.is_err() {
+            // Also after an error that the server has answered: it may be a former primary behind a name that has moved.
+            self.connection.forget(number).await;
+        }
+        sent
     }
-}
-
-fn late(limit: Duration) -> NotTaken {
-    NotTaken(format!("no answer within {} s", limit.as_secs()))
 }
 
 #[async_trait::async_trait]

@@ -23,7 +23,7 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Interval in which lines are collected for one write: short enough for human readers, and a
 /// hundred wake-ups a second instead of one per request.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Longest wait at exit for a reader that has stalled.
+/// Longest wait at a flush, and at exit, for a reader that has stalled.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Starts the thread that writes to `output`. Lines are accepted until the guard is dropped, which
@@ -83,6 +83,13 @@ pub struct LogGuard {
     queue: Arc<Queue>,
 }
 
+impl LogGuard {
+    /// Waits until all lines so far are written, at most [`FLUSH_TIMEOUT`].
+    pub fn flush(&self) {
+        self.queue.flush(FLUSH_TIMEOUT);
+    }
+}
+
 impl Drop for LogGuard {
     fn drop(&mut self) {
         self.queue.close(FLUSH_TIMEOUT);
@@ -94,13 +101,15 @@ struct Queue {
     waiting: Mutex<Waiting>,
     /// Wakes the thread.
     wake: Condvar,
-    /// Notified when the thread has ended.
-    ended: Condvar,
+    /// Notified after each write, and when the thread has ended.
+    written: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     lines: Vec<u8>,
+    /// The thread has taken lines, and writes them.
+    is_writing: bool,
     /// Lines dropped because of a full buffer since the last report.
     dropped: u64,
     state: State,
@@ -149,11 +158,12 @@ impl Queue {
             }
             if waiting.lines.is_empty() {
                 waiting.state = State::Ended;
-                self.ended.notify_all();
+                self.written.notify_all();
                 return;
             }
             waiting.state = State::Busy;
             waiting.is_urgent = false;
+            waiting.is_writing = true;
             lines.clear();
             std::mem::swap(&mut waiting.lines, &mut lines);
             let dropped = std::mem::take(&mut waiting.dropped);
@@ -168,6 +178,8 @@ impl Queue {
             }
             let pause_end = Instant::now() + PAUSE;
             let mut waiting = self.waiting.lock();
+            waiting.is_writing = false;
+            self.written.notify_all();
             while !waiting.is_urgent && !waiting.is_closing {
                 if self.wake.wait_until(&mut waiting, pause_end).timed_out() {
                     break;
@@ -176,13 +188,28 @@ impl Queue {
         }
     }
 
+    fn flush(&self, timeout: Duration) {
+        self.wait(timeout, |waiting| {
+            // Ends the pause. Lines that come meanwhile are waited for, too.
+            waiting.is_urgent |= !waiting.lines.is_empty();
+            waiting.lines.is_empty() && !waiting.is_writing
+        });
+    }
+
     fn close(&self, timeout: Duration) {
+        self.wait(timeout, |waiting| {
+            waiting.is_closing = true;
+            waiting.state == State::Ended
+        });
+    }
+
+    /// Wakes the thread, and waits until `is_over`, which may tell the thread something.
+    fn wait(&self, timeout: Duration, is_over: impl Fn(&mut Waiting) -> bool) {
         let end = Instant::now() + timeout;
         let mut waiting = self.waiting.lock();
-        waiting.is_closing = true;
-        self.wake.notify_one();
-        while waiting.state != State::Ended {
-            if self.ended.wait_until(&mut waiting, end).timed_out() {
+        while !is_over(&mut waiting) {
+            self.wake.notify_one();
+            if self.written.wait_until(&mut waiting, end).timed_out() {
                 return;
             }
         }
@@ -246,6 +273,21 @@ mod tests {
         }
         drop(guard);
         assert!(*read.lock() == expected);
+    }
+
+    #[test]
+    fn a_flush_waits_for_lines_that_are_taken_and_not_for_the_pause() {
+        let Log { writer, guard, entered, go_on, read } = stalled();
+        // Nothing is to be written.
+        guard.flush();
+        writer.make_writer().write_all(b"taken\n").expect("taken");
+        entered.recv().expect("the thread writes");
+        writer.make_writer().write_all(b"waiting\n").expect("taken");
+        guard.queue.flush(Duration::ZERO);
+        assert!(read.lock().is_empty(), "the reader has stalled");
+        drop(go_on);
+        guard.flush();
+        assert_eq!(*read.lock(), b"taken\nwaiting\n");
     }
 
     #[test]

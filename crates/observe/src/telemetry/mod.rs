@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-pub(crate) use self::background::LogGuard;
+pub use self::background::LogGuard;
 use self::fields::PlainFields;
 
 /// Crates whose events are always dropped, whatever the filter: s3s logs every 4xx as an error, and

@@ -117,7 +117,7 @@ impl Entry {
             path: heads.uri.path().to_owned(),
             query: query_without_secrets(&heads.uri),
             operation: origin.found.operation(),
-            bucket: origin.target.bucket().to_owned(),
+            bucket: origin.bucket_and_index().0.to_owned(),
             key: origin.target.key().to_owned(),
             status: finished.status,
             code: finished.code.map(str::to_owned),

@@ -316,7 +316,25 @@ async fn requests_are_kept_without_their_secrets() {
         let refused = ask(&server, "GET", path, &Value::Null).await.expect_status(400).text();
         assert!(refused.contains("DeleteObject") && refused.contains("did you mean"), "{refused}");
     }
-    for operation in ["Delete*", "CreateTable", "AdminInfo"] {
+    for (filter, meant) in [
+        ("operation=DeleteObjectCommand", "DeleteObject"),
+        ("operation=s3:DeleteObject", "DeleteObject"),
+        ("operation=Foo", "names of AWS"),
+        ("method=get", "GET"),
+        ("method=FETCH", "DELETE, GET"),
+        ("status=4xx", "4??"),
+    ] {
+        for path in ["/requests", "/requests/wait"] {
+            let refused = ask(&server, "GET", &format!("{path}?{filter}"), &Value::Null).await;
+            let told = refused.expect_error(400, "InvalidRequest").text();
+            assert!(told.contains(meant), "{filter}: {told}");
+        }
+    }
+    for filter in ["method=P*", "status=5??", "status=", "method="] {
+        let path = format!("/requests?key=never&{filter}");
+        assert_eq!(told(&server, "GET", &path, Value::Null).await["requests"], json!([]));
+    }
+    for operation in ["Delete*", "CreateTable", "LoadTable", "AdminInfo*"] {
         let path = format!("/requests?operation={operation}");
         assert_eq!(told(&server, "GET", &path, Value::Null).await["requests"], json!([]));
     }

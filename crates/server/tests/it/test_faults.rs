@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::User;
 use crate::test_api::{ask, server, tell, told};
 
 #[tokio::test]
@@ -42,6 +43,8 @@ async fn a_rule_that_would_never_apply_is_refused_with_the_name_that_was_meant()
         ("getObject", "did you mean \"GetObject\"?"),
         ("QueryVector", "did you mean \"QueryVectors\"?"),
         ("CreateUsr", "did you mean \"CreateUser\"?"),
+        ("PutObjectCommand", "did you mean \"PutObject\"?"),
+        ("s3:PutObject", "did you mean \"PutObject\"?"),
         ("Fetch*", "names of AWS"),
     ] {
         let rule = json!({ "operation": operation, "status": 503 });
@@ -54,6 +57,48 @@ async fn a_rule_that_would_never_apply_is_refused_with_the_name_that_was_meant()
         let rule = json!({ "operation": operation, "bucket": "none", "status": 503 });
         tell(&server, "POST", "/faults", rule, 201).await;
     }
+}
+
+#[tokio::test]
+async fn of_s3_vectors_the_bucket_is_that_of_the_body() {
+    let server = server().await;
+    let make = |name: &str| {
+        let bucket = json!({ "vectorBucketName": name });
+        server.vectors("CreateVectorBucket", bucket.to_string()).send_owned()
+    };
+    make("media").await.expect_status(200);
+    let index = |by: Value| {
+        let mut index = json!({ "indexName": "films", "dataType": "float32", "dimension": 2,
+            "distanceMetric": "cosine" });
+        index.as_object_mut().expect("fields").extend(by.as_object().expect("names").clone());
+        server.vectors("CreateIndex", index.to_string()).send_owned()
+    };
+    let by_name = json!({ "vectorBucketName": "media" });
+    let by_arn =
+        json!({ "vectorBucketArn": "arn:aws:s3vectors:us-east-1:000000000000:bucket/media" });
+    let rule =
+        |bucket: &str| json!({ "operation": "CreateIndex", "bucket": bucket, "status": 429 });
+    tell(&server, "POST", "/faults", rule("CreateIndex"), 201).await;
+    tell(&server, "POST", "/faults", rule("med*"), 201).await;
+    for by in [&by_name, &by_arn] {
+        index(by.clone()).await.expect_status(429);
+    }
+    let hits = told(&server, "GET", "/faults", Value::Null).await;
+    assert_eq!((&hits["faults"][0]["hits"], &hits["faults"][1]["hits"]), (&json!(0), &json!(2)));
+    tell(&server, "DELETE", "/faults", Value::Null, 204).await;
+    index(by_name).await.expect_status(200);
+
+    let path = "/requests/wait?bucket=media&count=4";
+    let found = told(&server, "GET", path, Value::Null).await["requests"].clone();
+    let found = found.as_array().expect("requests").iter();
+    let operations: Vec<_> = found.map(|it| it["operation"].clone()).collect();
+    assert_eq!(operations, ["CreateVectorBucket", "CreateIndex", "CreateIndex", "CreateIndex"]);
+    // Nothing of a body that cannot be read, or was not, is a name.
+    server.vectors("ListIndexes", "no JSON").send().await.expect_status(400);
+    let stranger = User { access_key: "stranger", secret_key: "of-a-stranger", id: "" };
+    server.vectors("CreateIndex", "{}").by(stranger).send().await.expect_status(403);
+    let path = "/requests/wait?operation=*&bucket=?*&count=5&timeout_ms=1";
+    ask(&server, "GET", path, &Value::Null).await.expect_error(408, "RequestTimeout");
 }
 
 #[tokio::test]

@@ -195,11 +195,7 @@ impl Drop for Exchange {
             return;
         }
         let query = target.query_names();
-        // The path of S3 Vectors has the operation.
-        let (bucket, index) = match found.vectors() {
-            Some((bucket, index)) => (bucket, index),
-            None => (target.bucket(), None),
-        };
+        let (bucket, index) = self.origin.bucket_and_index();
         // Status 0: the client left before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,

@@ -100,7 +100,8 @@ impl Found {
         self.operation.get_or_init(|| name);
     }
 
-    /// Notes the vector bucket, and the index, that a body names. The first call counts.
+    /// Notes the vector bucket, and the index, that the body of a request of S3 Vectors names: an empty bucket if it names none,
+    /// or was not read. The first call counts.
     pub fn note_vectors(&self, bucket: &str, index: Option<&str>) {
         self.vectors.get_or_init(|| (bucket.to_owned(), index.map(str::to_owned)));
     }

@@ -30,3 +30,11 @@ pub struct Origin {
     /// Findings of the inner layers, for the log.
     pub found: Found,
 }
+
+impl Origin {
+    /// The bucket, and of S3 Vectors the index, that the request names: there the path has the operation, and the body the
+    /// names.
+    pub fn bucket_and_index(&self) -> (&str, Option<&str>) {
+        self.found.vectors().unwrap_or_else(|| (self.target.bucket(), None))
+    }
+}

@@ -156,7 +156,7 @@ impl NatsServer {
         Ok(())
     }
 
-    /// Host and port, in the form of the client, which is told of TLS beside it.
+    /// Address for the client: `nats`, host and port. An option of the client switches TLS on.
     pub(in crate::events) fn address(&self) -> String {
         origin("nats", &self.host, self.port)
     }
