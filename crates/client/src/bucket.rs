@@ -1,5 +1,6 @@
 //! A bucket for programs that keep objects of their own in it, each written and read as a whole.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::error::{Again, Error, ServiceError};
 use crate::keys::ServiceKeys;
 use crate::s3::{
     Credentials, Endpoint, Entry, Listed, Lister, NotStored, Removal, S3, Scope, Settings, Style,
-    connect,
+    connect_trusting,
 };
 
 /// A bucket of a service.
@@ -31,6 +32,9 @@ pub enum BucketError {
     /// The service refuses this for good. The line says what to change.
     #[error("{0}")]
     Refused(String),
+    /// The certificate of the service is of no authority that is trusted.
+    #[error("{0}; add its authority to the file that SSL_CERT_FILE names")]
+    Untrusted(String),
     /// The service fails or does not answer, even after repetitions: the same call may succeed later.
     #[error("{0}")]
     Broken(String),
@@ -67,11 +71,25 @@ impl BucketClient {
         keys: Option<ServiceKeys>,
         region: Option<&str>,
     ) -> Result<BucketClient, String> {
+        BucketClient::connect_trusting(url, bucket, keys, region, None)
+    }
+
+    /// The same, which also trusts the certificate authorities in the PEM file `ca_file`.
+    ///
+    /// # Errors
+    /// One line that says what to change.
+    pub fn connect_trusting(
+        url: &str,
+        bucket: &str,
+        keys: Option<ServiceKeys>,
+        region: Option<&str>,
+        ca_file: Option<&Path>,
+    ) -> Result<BucketClient, String> {
         let endpoint = Endpoint::parse(url, Style::Auto)?;
         // The region of a bucket at another place of AWS is learned from the first answer.
         let region = region.or(endpoint.region()).unwrap_or("us-east-1").to_owned();
         let credentials = keys.map(Credentials::from);
-        let s3 = S3::new(endpoint, credentials, region, connect(false, None)?, SETTINGS);
+        let s3 = S3::new(endpoint, credentials, region, connect_trusting(ca_file)?, SETTINGS);
         Ok(BucketClient { s3: Arc::new(s3), bucket: bucket.to_owned() })
     }
 
@@ -221,9 +239,9 @@ impl BucketClient {
     fn told(&self, error: Error) -> BucketError {
         match error {
             Error::Service(error) => self.told_by_service(&error),
-            Error::Transport { reason, again: Again::None, .. } => BucketError::Refused(format!(
-                "{reason}; add its authority to the file that SSL_CERT_FILE names"
-            )),
+            Error::Transport { reason, remedy: Some(_), again: Again::None } => {
+                BucketError::Untrusted(reason)
+            }
             // Its remedy is for the command line.
             Error::Transport { reason, remedy: Some(_), .. } => BucketError::Broken(format!(
                 "{reason}; see that the service runs, and that the endpoint is right"

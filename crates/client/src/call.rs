@@ -8,7 +8,7 @@ use http::Method;
 use tokio::sync::mpsc::Receiver;
 
 use crate::bucket::BucketClient;
-use crate::error::{Again, Error};
+use crate::error::Error;
 use crate::s3::Request;
 
 pub use crate::s3::{escaped as escaped_xml, md5_base64, tags_header};
@@ -160,14 +160,5 @@ fn wrong_length() -> CallError {
 }
 
 fn of(error: &Error) -> CallError {
-    let line = match error {
-        Error::Service(error) => error.reason(),
-        // Its remedy is for the command line.
-        Error::Transport { reason, again: Again::None, .. } => {
-            format!("{reason}; add its authority to the file that SSL_CERT_FILE names")
-        }
-        Error::Transport { reason, .. } => reason.clone(),
-        error => error.to_string(),
-    };
-    CallError { status: error.status(), code: error.code().to_owned(), line }
+    CallError { status: error.status(), code: error.code().to_owned(), line: error.line() }
 }

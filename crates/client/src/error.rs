@@ -60,10 +60,32 @@ impl Error {
         move |source| Error::File { path, source }
     }
 
+    /// The failure in one line, for programs that have no aliases: without the remedies of the command
+    /// line.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Error::Service(error) => error.reason(),
+            // Of an untrusted certificate.
+            Error::Transport { reason, remedy: Some(_), again: Again::None } => {
+                format!("{reason}; add its authority to the file that SSL_CERT_FILE names")
+            }
+            Error::Transport { reason, .. } => reason.clone(),
+            error => error.to_string(),
+        }
+    }
+
     pub(crate) fn code(&self) -> &str {
         match self {
             Error::Service(error) => &error.code,
             _ => "",
+        }
+    }
+
+    /// The region that the service expects, if it says that the one of the request is wrong.
+    pub(crate) fn region(&self) -> Option<&str> {
+        match self {
+            Error::Service(error) => error.region.as_deref(),
+            _ => None,
         }
     }
 
@@ -112,6 +134,7 @@ impl ServiceError {
     fn remedy(&self) -> Option<&'static str> {
         Some(match self.code.as_str() {
             "NoSuchBucket" => "make the bucket with `mb`, or list those there are with `ls ALIAS`",
+            "BucketAlreadyOwnedByYou" => "`mb --ignore-existing` takes it as it is",
             "InvalidAccessKeyId" | "SignatureDoesNotMatch" => {
                 "set the credentials of the alias again with `alias set`"
             }

@@ -54,7 +54,7 @@ pub use call::{
 pub use keys::ServiceKeys;
 pub use local::content_type;
 pub use s3::PostToSign;
-pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject};
+pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject, WrongKey};
 pub use text::parse_duration;
 
 use std::ffi::OsString;

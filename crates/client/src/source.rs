@@ -29,9 +29,40 @@ pub enum SourceError {
     /// There is no such object or setting.
     #[error("{0}")]
     Missing(String),
+    /// The service does not accept the keys, so it will refuse every request.
+    #[error("{line}")]
+    Keys {
+        /// The answer of the service.
+        line: String,
+        /// The key to correct.
+        wrong: WrongKey,
+    },
     /// The service does not answer, even after repetitions.
     #[error("{0}")]
     Broken(String),
+}
+
+/// The key that a service does not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongKey {
+    /// The access key.
+    Access,
+    /// The secret key.
+    Secret,
+    /// The session token.
+    Session,
+}
+
+impl WrongKey {
+    /// The key that an error of this code is about.
+    fn of_code(code: &str) -> Option<WrongKey> {
+        Some(match code {
+            "InvalidAccessKeyId" => WrongKey::Access,
+            "SignatureDoesNotMatch" => WrongKey::Secret,
+            "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken" => WrongKey::Session,
+            _ => return None,
+        })
+    }
 }
 
 /// A version of an object, or a delete marker, in a listing.
@@ -210,9 +241,11 @@ fn texts(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 fn told(error: Error) -> SourceError {
-    match error.status() {
-        Some(404) => SourceError::Missing(error.to_string()),
-        Some(_) => SourceError::Refused(error.to_string()),
-        None => SourceError::Broken(error.to_string()),
+    let line = error.line();
+    match (WrongKey::of_code(error.code()), error.status()) {
+        (Some(wrong), _) => SourceError::Keys { line, wrong },
+        (None, Some(404)) => SourceError::Missing(line),
+        (None, Some(_)) => SourceError::Refused(line),
+        (None, None) => SourceError::Broken(line),
     }
 }

@@ -188,7 +188,7 @@ fn s3(mut line: Line, region: Option<String>) -> Result<Action, String> {
     match command.as_str() {
         "mb" => {
             line.end(1..=1)?;
-            verb.extend(["mb".to_owned(), place(at(0))]);
+            verb.extend(["mb".to_owned(), "--as-aws".to_owned(), place(at(0))]);
             verb.extend(region.map(|region| format!("--region={region}")));
         }
         "rb" => {
@@ -403,7 +403,7 @@ async fn call(session: &Arc<Session>, action: Action) -> Result<(), Error> {
     let Remote { s3, .. } = Target::remote(session, ALIAS)?;
     match action {
         Action::Create { bucket, region, with_lock, acl, ownership } => {
-            let region = region.as_deref().unwrap_or("us-east-1");
+            let region = region.as_deref();
             s3.create_bucket(Bucket { name: &bucket, region, with_lock }).await?;
             if let Some(ownership) = ownership {
                 let value = json!({"Rules": [{"ObjectOwnership": ownership}]});
@@ -448,8 +448,8 @@ mod tests {
     #[test]
     fn commands_of_s3_are_verbs_of_the_client() {
         let rows = [
-            ("s3 mb s3://b", "mb aws/b"),
-            ("--region eu-west-1 s3 mb s3://b", "mb aws/b --region=eu-west-1"),
+            ("s3 mb s3://b", "mb --as-aws aws/b"),
+            ("--region eu-west-1 s3 mb s3://b", "mb --as-aws aws/b --region=eu-west-1"),
             (
                 "s3 cp a.txt s3://b/k --content-type text/plain",
                 "cp ./a.txt aws/b/k --header=content-type=text/plain",

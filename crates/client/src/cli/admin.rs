@@ -99,7 +99,7 @@ pub(crate) struct AttachArgs {
     pub(crate) policies: Vec<String>,
     #[arg(long, short)]
     pub(crate) user: Option<String>,
-    #[arg(long, short, conflicts_with = "user", required_unless_present = "user")]
+    #[arg(long, short, conflicts_with = "user")]
     pub(crate) group: Option<String>,
 }
 
@@ -126,6 +126,15 @@ pub(crate) enum PolicyVerb {
     Attach(AttachArgs),
     /// Detach policies from a user or a group.
     Detach(AttachArgs),
+    /// The former command for `attach`.
+    #[command(hide = true)]
+    Set(Elsewhere),
+    /// The former command for `attach`.
+    #[command(hide = true)]
+    Update(Elsewhere),
+    /// The former command for `detach`.
+    #[command(hide = true)]
+    Unset(Elsewhere),
     /// List attachments.
     Entities {
         target: String,

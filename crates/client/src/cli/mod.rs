@@ -232,12 +232,15 @@ pub(crate) struct AliasSetArgs {
 pub(crate) struct MbArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Region of the bucket.
-    #[arg(long, default_value = "us-east-1")]
-    pub(crate) region: String,
+    /// Region of the bucket [default: the one of the service].
+    #[arg(long)]
+    pub(crate) region: Option<String>,
     /// Do not fail if the bucket exists.
     #[arg(long, short = 'p')]
     pub(crate) ignore_existing: bool,
+    /// Do not look whether the bucket exists: the service decides, as for the AWS CLI.
+    #[arg(long, hide = true)]
+    pub(crate) as_aws: bool,
     /// Enable object lock, which implies versioning.
     #[arg(long, short = 'l')]
     pub(crate) with_lock: bool,
@@ -360,9 +363,9 @@ pub(crate) struct MirrorArgs {
     /// Exclude buckets that match, repeatable.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude_bucket: Vec<String>,
-    /// Region of new buckets.
-    #[arg(long, default_value = "us-east-1")]
-    pub(crate) region: String,
+    /// Region of new buckets [default: the one of the service].
+    #[arg(long)]
+    pub(crate) region: Option<String>,
     #[command(flatten)]
     pub(crate) age: AgeArgs,
     #[command(flatten)]

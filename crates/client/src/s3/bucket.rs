@@ -12,25 +12,49 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket<'a> {
     pub(crate) name: &'a str,
-    pub(crate) region: &'a str,
+    /// Its region; `None` for the one of the service.
+    pub(crate) region: Option<&'a str>,
     pub(crate) with_lock: bool,
 }
 
-impl S3 {
-    pub(crate) async fn create_bucket(&self, bucket: Bucket<'_>) -> Result<(), Error> {
-        let mut request = Request::new(Method::PUT, bucket.name, "");
-        if bucket.with_lock {
+/// The region of S3 that is no location constraint.
+const FIRST_REGION: &str = "us-east-1";
+
+impl Bucket<'_> {
+    fn creation(&self, region: &str) -> Request {
+        let mut request = Request::new(Method::PUT, self.name, "");
+        if self.with_lock {
             request = request.header("x-amz-bucket-object-lock-enabled", "true");
         }
-        // S3 has no location constraint for the first region.
-        if bucket.region != "us-east-1" {
-            let region = escaped(bucket.region);
-            request = request.document(format!(
-                "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
-                 <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
-            ));
+        if region == FIRST_REGION {
+            return request;
         }
-        self.send(&request).await.map(drop)
+        request.document(format!(
+            "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+             <LocationConstraint>{}</LocationConstraint></CreateBucketConfiguration>",
+            escaped(region)
+        ))
+    }
+}
+
+impl S3 {
+    /// Makes a bucket, and returns its region.
+    pub(crate) async fn create_bucket(&self, bucket: Bucket<'_>) -> Result<String, Error> {
+        let known = || self.region_of(bucket.name);
+        let region = bucket.region.map_or_else(known, ToOwned::to_owned);
+        let refused = match self.send(&bucket.creation(&region)).await {
+            Ok(_) => return Ok(region),
+            Err(error) => error,
+        };
+        // The answer may have told the region of the service, but the location in the document was that
+        // of the guess. As in `mc`, the first region is no wish, because it was the default.
+        let is_guess = bucket.region.is_none_or(|it| it == FIRST_REGION);
+        if !is_guess || known() == region || !is_about_location(&refused) {
+            return Err(refused);
+        }
+        let region = known();
+        self.send(&bucket.creation(&region)).await?;
+        Ok(region)
     }
 
     pub(crate) async fn delete_bucket(&self, bucket: &str) -> Result<(), Error> {
@@ -167,6 +191,14 @@ impl S3 {
         let request = Request::new(Method::GET, bucket, "").query(name, "");
         self.send(&request).await?.document().await
     }
+}
+
+/// `true` if a service has no bucket in the region of the request. MinIO has a code of its own.
+fn is_about_location(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        "IllegalLocationConstraintException" | "InvalidLocationConstraint" | "InvalidRegion"
+    )
 }
 
 fn tagging(method: Method, bucket: &str, key: &str, version: Option<&str>) -> Request {

@@ -74,6 +74,32 @@ impl Endpoint {
         Ok(Endpoint { secure, authority, prefix, style })
     }
 
+    /// Parses the URL of an alias, which has no path: `mc` refuses a configuration with one.
+    ///
+    /// # Errors
+    /// One line that says what to write instead.
+    pub(crate) fn parse_for_alias(url: &str, alias: &str) -> Result<Endpoint, String> {
+        // What looks like a path may be a part of a secret.
+        if url.contains('@') {
+            let shown = without_user(url);
+            return Err(format!(
+                "the URL '{shown}' holds credentials; write http(s)://HOST[:PORT]"
+            ));
+        }
+        let start = url.find("://").map_or(0, |at| at + 3);
+        let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+        let (host, rest) = url.split_at(end);
+        let endpoint = Endpoint::parse(host, Style::Auto)?;
+        match rest.trim_matches('/').is_empty() {
+            true => Ok(endpoint),
+            false => Err(format!(
+                "'{url}' is no endpoint, which has no path, query or fragment; write {}, and name the bucket behind \
+                 the alias: {alias}/BUCKET",
+                endpoint.url()
+            )),
+        }
+    }
+
     /// Scheme, host and path.
     pub(crate) fn url(&self) -> String {
         format!("{}://{}{}", self.scheme(), self.authority, self.prefix)
@@ -215,6 +241,24 @@ mod tests {
         for host in ["s3.eu-west-1", "s3-eu-west-1", "s3.dualstack.eu-west-1"] {
             let aws = endpoint(&format!("https://{host}.amazonaws.com"), Style::Auto);
             assert_eq!(aws.region(), Some("eu-west-1"));
+        }
+    }
+
+    #[test]
+    fn the_url_of_an_alias_has_no_path() {
+        for url in ["http://localhost:9000", "http://localhost:9000/", "https://[::1]//"] {
+            Endpoint::parse_for_alias(url, "here").expect(url);
+        }
+        for rest in ["/photos", "/photos/", "/?a=b", "?a=b", "#a", "/photos#a"] {
+            let url = format!("http://localhost:9000{rest}");
+            let reason = Endpoint::parse_for_alias(&url, "here").expect_err(rest);
+            assert!(reason.contains("write http://localhost:9000, "), "{reason}");
+            assert!(reason.ends_with("here/BUCKET"), "{reason}");
+        }
+        for url in ["http://key:12/secret@host", "http://key:secret@host/photos", "http:///photos"]
+        {
+            let reason = Endpoint::parse_for_alias(url, "here").expect_err(url);
+            assert!(!reason.contains("12") && !reason.contains("secret"), "{reason}");
         }
     }
 

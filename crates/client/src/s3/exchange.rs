@@ -17,6 +17,8 @@ use super::connect::Http;
 use super::document::Element;
 use super::encode;
 use super::endpoint::Endpoint;
+use super::reached::{broken, in_one_line};
+use super::refusal::{described, told};
 use super::request::{Feed, Payload, Request, Sent};
 use super::sign::{Credentials, S3 as SERVICE, Signer, ToSign, UNSIGNED, sha256_hex};
 use crate::error::{Again, Error, ServiceError};
@@ -80,7 +82,7 @@ impl S3 {
     }
 
     /// Region for which requests to a bucket are signed.
-    pub(super) fn region_of(&self, bucket: &str) -> String {
+    pub(crate) fn region_of(&self, bucket: &str) -> String {
         let regions = self.regions.lock().expect("no panic while regions are locked");
         regions.get(bucket).or_else(|| regions.get("")).unwrap_or(&self.region).clone()
     }
@@ -105,15 +107,19 @@ impl S3 {
                 Ok(response) => Error::Service(refusal(response).await),
                 Err(error) => error,
             };
+            let (error, scope) = match self.reason_by_get(request, &error).await {
+                Some((told, scope)) => (Error::Service(told), scope),
+                None => (error, request.bucket.as_str()),
+            };
             // A wrong region is learned once for each request, so that two services that name each
             // other cannot cause a loop. This attempt is not counted.
             if !moved
-                && let Some((bucket, region)) = self.other_region(request, &error).await
+                && let Some(region) = error.region()
                 && region != self.region_of(&request.bucket)
             {
                 moved = true;
                 let mut regions = self.regions.lock().expect("no panic while regions are locked");
-                regions.insert(bucket, region);
+                regions.insert(scope.to_owned(), region.to_owned());
                 continue;
             }
             if attempt == self.settings.retries || !may_pass(&error, request.repeatable) {
@@ -124,32 +130,50 @@ impl S3 {
         }
     }
 
-    /// The region that the service expects, with the bucket that it is for; for an empty name it is
-    /// for all.
-    async fn other_region(&self, request: &Request, error: &Error) -> Option<(String, String)> {
-        let Error::Service(error) = error else { return None };
-        if let Some(region) = &error.region {
-            return Some((request.bucket.clone(), region.clone()));
-        }
-        // An answer to HEAD has no document. If no header names the region, the answer to another
-        // request does.
-        if request.method != Method::HEAD || error.status != 400 || self.credentials.is_none() {
+    /// The reason of a refused HEAD, whose answer has no document, and the bucket whose region it tells: the refusal
+    /// of a request without a bucket, which tells a wrong region of all, or that the address is one of TLS; or the
+    /// refusal of the same request with GET, which tells that a name is not valid.
+    async fn reason_by_get<'r>(
+        &self,
+        request: &'r Request,
+        error: &Error,
+    ) -> Option<(ServiceError, &'r str)> {
+        let Error::Service(ServiceError { status: 400, region: None, .. }) = error else {
+            return None;
+        };
+        if request.method != Method::HEAD {
             return None;
         }
-        let answer = self.send_once(&Request::new(Method::GET, "", "")).await.ok()?;
-        if answer.status.is_success() {
-            return None;
+        let of_all = self.refusal_of(&Request::new(Method::GET, "", "")).await;
+        if let Some(told) = of_all
+            && (told.status == 400 || told.region.is_some())
+        {
+            return Some((told, ""));
         }
-        Some((String::new(), refusal(answer).await.region?))
+        let told = self.refusal_of(&Request { method: Method::GET, ..request.clone() }).await?;
+        (told.status == 400).then_some((told, request.bucket.as_str()))
     }
 
-    /// Sends an unsigned request without body to a path of the host, once.
+    /// The refusal of a request that is sent once; `None` if it is accepted, or has no answer.
+    async fn refusal_of(&self, request: &Request) -> Option<ServiceError> {
+        let answer = self.send_once(request).await.ok()?;
+        match answer.status.is_success() {
+            true => None,
+            false => Some(refusal(answer).await),
+        }
+    }
+
+    /// Sends an unsigned request without body to a path of the host, once. The status 400 is an error: it is
+    /// the answer to plain HTTP at an address of TLS.
     pub(crate) async fn ask(&self, path: &str) -> Result<StatusCode, Error> {
         let url = format!("{}://{}{path}", self.endpoint.scheme(), self.endpoint.authority());
         let request = http::Request::get(url)
             .body(Payload::new(Bytes::new(), Arc::default()))
             .map_err(|error| Error::refused(format!("the address is not valid: {error}")))?;
         match timeout(self.settings.idle, self.http.request(request)).await {
+            Ok(Ok(response)) if response.status() == StatusCode::BAD_REQUEST => {
+                Err(Error::Service(refusal(self.received(response)).await))
+            }
             Ok(Ok(response)) => Ok(response.status()),
             Ok(Err(error)) => Err(self.broken(&error)),
             Err(_) => Err(self.hangs()),
@@ -168,10 +192,7 @@ impl S3 {
         let payload = Payload::fed(bytes, feed, gone.clone());
         let signed = self.signed_with(request, UNSIGNED.to_owned(), payload)?;
         let counted = Counted { sent: None, told: 0 };
-        let response = self.exchange(request, signed, &gone, counted).await?;
-        let (parts, body) = response.into_parts();
-        let Settings { idle, .. } = self.settings;
-        let response = Response { status: parts.status, headers: parts.headers, body, idle };
+        let response = self.received(self.exchange(request, signed, &gone, counted).await?);
         match response.status.is_success() {
             true => Ok(response),
             false => Err(Error::Service(refusal(response).await)),
@@ -185,10 +206,7 @@ impl S3 {
         let signed = self.signed_with(request, content_sha256, payload)?;
         let counted = Counted { sent: request.sent.as_ref(), told: 0 };
         let result = self.exchange(request, signed, &gone, counted).await;
-        let response = result?;
-        let (parts, body) = response.into_parts();
-        let Settings { idle, .. } = self.settings;
-        Ok(Response { status: parts.status, headers: parts.headers, body, idle })
+        Ok(self.received(result?))
     }
 
     /// Waits for the head of the answer as long as bytes are being sent.
@@ -277,28 +295,25 @@ impl S3 {
     }
 
     fn hangs(&self) -> Error {
-        let seconds = self.settings.idle.as_secs_f64();
         Error::Transport {
-            reason: format!("{} has not answered for {seconds} seconds", self.endpoint.url()),
+            reason: format!(
+                "{} has not answered for {}",
+                self.endpoint.url(),
+                in_seconds(self.settings.idle)
+            ),
             remedy: Some("see that the service runs, or raise --conn-read-deadline"),
             again: Again::Repeatable,
         }
     }
 
     fn broken(&self, error: &hyper_util::client::legacy::Error) -> Error {
-        let reason = in_one_line(error);
-        if error.is_connect() {
-            let (remedy, again) = if reason.contains("certificate") {
-                let remedy = "put its authority into certs/CAs below the configuration directory, \
-                    or use --insecure";
-                (remedy, Again::None)
-            } else {
-                ("see that the service runs, and that the URL of the alias is right", Again::All)
-            };
-            let reason = format!("cannot connect to {}: {reason}", self.endpoint.url());
-            return Error::Transport { reason, remedy: Some(remedy), again };
-        }
-        Error::transport(format!("the connection to {} broke: {reason}", self.endpoint.url()))
+        broken(&self.endpoint.url(), error)
+    }
+
+    fn received(&self, response: http::Response<Incoming>) -> Response {
+        let (parts, body) = response.into_parts();
+        let Settings { idle, .. } = self.settings;
+        Response { status: parts.status, headers: parts.headers, body, idle }
     }
 }
 
@@ -348,8 +363,8 @@ impl Response {
                     return Err(Error::transport(format!("the answer broke off: {reason}")));
                 }
                 Err(_) => {
-                    let seconds = self.idle.as_secs_f64();
-                    let reason = format!("the answer has stood still for {seconds} seconds");
+                    let reason =
+                        format!("the answer has stood still for {}", in_seconds(self.idle));
                     return Err(Error::transport(reason));
                 }
             }
@@ -384,52 +399,18 @@ impl Response {
     }
 }
 
+fn in_seconds(duration: Duration) -> String {
+    match duration == Duration::from_secs(1) {
+        true => "1 second".to_owned(),
+        false => format!("{} seconds", duration.as_secs_f64()),
+    }
+}
+
 async fn refusal(response: Response) -> ServiceError {
-    let status = response.status.as_u16();
-    let region = response.header("x-amz-bucket-region").map(ToOwned::to_owned);
-    let error = ServiceError { status, region: region.clone(), ..ServiceError::default() };
+    let (status, headers) = (response.status, response.headers.clone());
+    // Without its body, the status still tells something.
     let body = response.bytes().await.unwrap_or_default();
-    let mut error = match Element::parse(&body) {
-        Ok(root) if root.name == "Error" => described(&root, error),
-        _ => described_in_json(&body, error),
-    };
-    // An answer to HEAD has no document.
-    let known = match status {
-        301 | 307 | 308 => ("Redirect", "the service answers with a redirect"),
-        400 => ("BadRequest", "the request is not valid"),
-        403 => ("AccessDenied", "access denied"),
-        404 => ("NotFound", "it does not exist"),
-        405 => ("MethodNotAllowed", "this is not allowed here"),
-        412 => ("PreconditionFailed", "it has changed meanwhile"),
-        501 => ("NotImplemented", "the service does not know this operation"),
-        503 => ("ServiceUnavailable", "the service is busy"),
-        _ => ("", ""),
-    };
-    if error.code.is_empty() {
-        error.code = known.0.to_owned();
-    }
-    if error.message.is_empty() {
-        error.message = known.1.to_owned();
-    }
-    // HEAD names the region of a bucket in a header, in answers of any status. Only these say that
-    // it is a wrong one.
-    if !matches!(status, 301 | 307 | 400) {
-        error.region = None;
-    }
-    error
-}
-
-fn described(root: &Element, error: ServiceError) -> ServiceError {
-    let text = |name: &str| root.text(name).unwrap_or_default().to_owned();
-    let region = root.text("Region").map(ToOwned::to_owned).or(error.region);
-    ServiceError { code: text("Code"), message: text("Message"), region, ..error }
-}
-
-/// Errors of admin APIs are JSON.
-fn described_in_json(body: &[u8], error: ServiceError) -> ServiceError {
-    let Ok(document) = serde_json::from_slice::<serde_json::Value>(body) else { return error };
-    let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-    ServiceError { code: text("Code"), message: text("Message"), ..error }
+    told(status, &headers, &body)
 }
 
 /// `true` if the same request may succeed later.
@@ -458,12 +439,66 @@ pub(super) async fn pause(attempt: u32) {
     tokio::time::sleep(whole.mul_f64(0.5 + chance / 2.0)).await;
 }
 
-fn in_one_line(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        line = format!("{line}: {next}");
-        cause = next.source();
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::super::connect::connect;
+    use super::super::endpoint::Style;
+    use super::*;
+
+    /// A service that answers a request with the status and the document of its first line, until the test ends.
+    fn service(answer: fn(&str) -> (&'static str, &'static str)) -> S3 {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it has one");
+        let serve = move |stream: TcpStream| -> std::io::Result<()> {
+            let mut lines = BufReader::new(stream.try_clone()?).lines();
+            let first = lines.next().transpose()?.unwrap_or_default();
+            while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+            let (status, document) = answer(&first);
+            let length = document.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            (&stream).write_all(format!("{head}{document}").as_bytes())
+        };
+        std::thread::spawn(move || listener.incoming().flatten().for_each(|it| drop(serve(it))));
+        let url = format!("http://{address}");
+        let endpoint = Endpoint::parse(&url, Style::Auto).expect("it is valid");
+        let settings = Settings { idle: Duration::from_secs(60), retries: 0 };
+        let http = connect(true, None).expect("it needs no file");
+        S3::new(endpoint, None, "us-east-1".to_owned(), http, settings)
     }
-    line.replace(['\n', '\r'], " ")
+
+    #[test]
+    fn one_second_is_singular() {
+        for (milliseconds, expected) in
+            [(1000, "1 second"), (500, "0.5 seconds"), (60_000, "60 seconds")]
+        {
+            assert_eq!(in_seconds(Duration::from_millis(milliseconds)), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refused_head_of_a_bucket_has_the_reason_of_a_get() {
+        let s3 = service(|line| match line {
+            "GET / HTTP/1.1" => ("200 OK", ""),
+            "GET /my_bucket HTTP/1.1" | "GET /my_bucket/k HTTP/1.1" => (
+                "400 Bad Request",
+                "<Error><Code>InvalidBucketName</Code><Message>A name has no underscore.</Message></Error>",
+            ),
+            "GET /fine HTTP/1.1" => ("200 OK", "<ListBucketResult/>"),
+            _ => ("400 Bad Request", ""),
+        });
+        let of_bucket = s3.head_bucket("my_bucket").await.expect_err("refused");
+        let of_object = s3.head("my_bucket", "k", None).await.map(drop).expect_err("refused");
+        for error in [of_bucket, of_object] {
+            let expected = "A name has no underscore (InvalidBucketName, status 400)";
+            assert_eq!(error.to_string(), expected);
+        }
+        // A GET that succeeds has no reason.
+        let error = s3.head_bucket("fine").await.expect_err("refused");
+        assert_eq!(error.to_string(), "the request is not valid (BadRequest, status 400)");
+    }
 }

@@ -108,7 +108,15 @@ impl Alias {
     /// `http(s)://ACCESSKEY:SECRETKEY[:TOKEN]@HOST`, or a URL without keys.
     fn of_variable(value: &str) -> Result<Alias, String> {
         let (scheme, rest) = value.split_once("://").ok_or("it does not begin with http(s)://")?;
-        let Some((keys, host)) = rest.rsplit_once('@') else {
+        let (keys, host) =
+            rest.rsplit_once('@').map_or((None, rest), |(keys, host)| (Some(keys), host));
+        if host.trim_end_matches('/').contains(['/', '?', '#']) {
+            return Err(
+                "an endpoint has no path, query or fragment, and a bucket comes behind the alias"
+                    .to_owned(),
+            );
+        }
+        let Some(keys) = keys else {
             return Ok(Alias::new(value, "", "", PathStyle::Auto));
         };
         let (access_key, secret) = keys.split_once(':').ok_or("there is no secret key")?;
@@ -384,6 +392,16 @@ mod tests {
         assert_eq!(alias.session_token.as_deref(), Some("tok+en=="));
         let alias = Alias::of_variable("http://host").expect("valid");
         assert_eq!((alias.url.as_str(), alias.access_key.as_str()), ("http://host", ""));
+        assert!(Alias::of_variable("http://key:se/cr@t@host:9000/").is_ok());
+        for value in [
+            "http://key:secret@host/photos",
+            "http://host/photos/",
+            "http://host?a=b",
+            "http://host#a",
+        ] {
+            let reason = Alias::of_variable(value).expect_err(value);
+            assert!(reason.contains("behind the alias"), "{reason}");
+        }
         assert!(Alias::of_variable("host").is_err());
         assert!(Alias::of_variable("http://key@host").is_err());
     }

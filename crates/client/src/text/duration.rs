@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::count::count;
+
 /// Parses numbers with units, which are added: `7d10h31s`. A day has 24 hours, a year 365 days.
 ///
 /// # Errors
@@ -45,12 +47,17 @@ pub(crate) fn in_words(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let (s, m, h) = (seconds % 60, minutes % 60, hours % 24);
+    let words = |parts: &[(u64, &str)]| {
+        parts.iter().map(|(number, noun)| count(*number, noun)).collect::<Vec<_>>().join(" ")
+    };
     match (days, hours, minutes, seconds) {
-        (0, 0, 0, 0) => format!("{} milliseconds", duration.as_millis()),
-        (0, 0, 0, _) => format!("{s} seconds"),
-        (0, 0, _, _) => format!("{m} minutes {s} seconds"),
-        (0, _, _, _) => format!("{h} hours {m} minutes {s} seconds"),
-        _ => format!("{days} days {h} hours {m} minutes {s} seconds"),
+        (0, 0, 0, 0) => {
+            count(u64::try_from(duration.as_millis()).unwrap_or_default(), "millisecond")
+        }
+        (0, 0, 0, _) => count(s, "second"),
+        (0, 0, _, _) => words(&[(m, "minute"), (s, "second")]),
+        (0, _, _, _) => words(&[(h, "hour"), (m, "minute"), (s, "second")]),
+        _ => words(&[(days, "day"), (h, "hour"), (m, "minute"), (s, "second")]),
     }
 }
 
@@ -80,6 +87,8 @@ mod tests {
     fn words_leave_out_larger_units_that_are_zero() {
         assert_eq!(in_words(Duration::from_millis(12)), "12 milliseconds");
         assert_eq!(in_words(Duration::from_secs(604_800)), "7 days 0 hours 0 minutes 0 seconds");
-        assert_eq!(in_words(Duration::from_secs(61)), "1 minutes 1 seconds");
+        assert_eq!(in_words(Duration::from_secs(61)), "1 minute 1 second");
+        assert_eq!(in_words(Duration::from_secs(90_000)), "1 day 1 hour 0 minutes 0 seconds");
+        assert_eq!(in_words(Duration::from_millis(1)), "1 millisecond");
     }
 }

@@ -1,11 +1,13 @@
 //! Values as users write and read them.
 
+mod count;
 mod duration;
 mod pattern;
 mod size;
 mod table;
 mod time;
 
+pub(crate) use count::count;
 pub(crate) use duration::in_words;
 pub use duration::parse_duration;
 pub(crate) use pattern::{Flat, Glob};

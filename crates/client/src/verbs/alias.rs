@@ -9,7 +9,7 @@ use super::SUCCESS;
 use super::secret::ask;
 use crate::cli::{AliasSetArgs, AliasVerb};
 use crate::error::Error;
-use crate::s3::{Endpoint, Style};
+use crate::s3::Endpoint;
 use crate::session::{Alias, Session, Source, is_name, masked};
 
 #[derive(Serialize)]
@@ -69,7 +69,7 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
         return Err(Error::refused(format!("--api {api} is not supported; use S3v4")));
     }
     // Before the user is asked for keys.
-    let endpoint = Endpoint::parse(&arguments.url, Style::Auto).map_err(Error::Refused)?;
+    let endpoint = Endpoint::parse_for_alias(&arguments.url, name).map_err(Error::Refused)?;
     let access_key = match arguments.access_key {
         Some(key) => key,
         None => ask("Enter Access Key: ", false).await?,

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::s3::Listed;
 use crate::session::Session;
 use crate::target::{Remote, Target};
-use crate::text::human_narrow;
+use crate::text::{count, human_narrow};
 use crate::transfer::{Listing, Named, folder_or_object};
 
 #[derive(Serialize)]
@@ -27,9 +27,8 @@ struct DuMessage {
 impl fmt::Display for DuMessage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = if self.is_versions { "version" } else { "object" };
-        let plural = if self.objects == 1 { "" } else { "s" };
         let size = human_narrow(self.size);
-        write!(formatter, "{size}\t{} {noun}{plural}\t{}", self.objects, self.prefix)
+        write!(formatter, "{size}\t{}\t{}", count(self.objects, noun), self.prefix)
     }
 }
 

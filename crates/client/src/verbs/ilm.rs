@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::s3::Shape;
 use crate::session::Session;
 use crate::target::{Remote, Target};
-use crate::text::parse_size;
+use crate::text::{count, parse_size};
 
 const LIFECYCLE: Shape = Shape {
     root: "LifecycleConfiguration",
@@ -203,6 +203,10 @@ fn line(rule: &Value) -> String {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
+    let after = |days: &Value| match days.as_u64() {
+        Some(days) => count(days, "day"),
+        None => format!("{days} days"),
+    };
     let mut parts = vec![text(&rule["ID"]), text(&rule["Status"])];
     let filter = &rule["Filter"];
     let filter = if filter["And"].is_object() { &filter["And"] } else { filter };
@@ -217,12 +221,12 @@ fn line(rule: &Value) -> String {
         [("ObjectSizeGreaterThan", "larger than"), ("ObjectSizeLessThan", "smaller than")]
     {
         if let Some(bytes) = filter[name].as_u64() {
-            parts.push(format!("{words} {bytes} bytes"));
+            parts.push(format!("{words} {}", count(bytes, "byte")));
         }
     }
     let expiration = &rule["Expiration"];
     if let Some(days) = expiration["Days"].as_u64() {
-        parts.push(format!("expires after {days} days"));
+        parts.push(format!("expires after {}", count(days, "day")));
     }
     if let Some(date) = expiration["Date"].as_str() {
         parts.push(format!("expires on {date}"));
@@ -231,21 +235,22 @@ fn line(rule: &Value) -> String {
         parts.push("removes expired delete markers".to_owned());
     }
     for transition in list_of(&rule["Transitions"]) {
-        let (days, tier) = (&transition["Days"], text(&transition["StorageClass"]));
-        parts.push(format!("moves to {tier} after {days} days"));
+        let (time, tier) = (after(&transition["Days"]), text(&transition["StorageClass"]));
+        parts.push(format!("moves to {tier} after {time}"));
     }
     let old = &rule["NoncurrentVersionExpiration"];
     if let Some(days) = old["NoncurrentDays"].as_u64() {
         let newer = old["NewerNoncurrentVersions"].as_u64();
         let keeps = newer.map(|newer| format!(", keeping {newer} newer")).unwrap_or_default();
-        parts.push(format!("older versions expire after {days} days{keeps}"));
+        parts.push(format!("older versions expire after {}{keeps}", count(days, "day")));
     }
     for transition in list_of(&rule["NoncurrentVersionTransitions"]) {
-        let (days, tier) = (&transition["NoncurrentDays"], text(&transition["StorageClass"]));
-        parts.push(format!("older versions move to {tier} after {days} days"));
+        let (time, tier) =
+            (after(&transition["NoncurrentDays"]), text(&transition["StorageClass"]));
+        parts.push(format!("older versions move to {tier} after {time}"));
     }
     if let Some(days) = rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"].as_u64() {
-        parts.push(format!("aborts uploads after {days} days"));
+        parts.push(format!("aborts uploads after {}", count(days, "day")));
     }
     parts.join(", ")
 }
@@ -411,6 +416,20 @@ mod tests {
         let xml = LIFECYCLE.to_xml(&json!({ "Rules": [two] })).expect("a document");
         assert!(xml.contains("<Tag><Key>k</Key><Value>v</Value></Tag><Tag><Key>l</Key>"), "{xml}");
         assert!(xml.contains("<Prefix>a/</Prefix>") && xml.contains(">1024<"), "{xml}");
+    }
+
+    #[test]
+    fn one_day_and_one_byte_are_singular() {
+        let rule = json!({
+            "ID": "r", "Status": "Enabled", "Filter": { "ObjectSizeGreaterThan": 1 }, "Expiration": { "Days": 1 },
+            "Transitions": [{ "Days": 1, "StorageClass": "COLD" }, { "Days": 2, "StorageClass": "ICE" }],
+            "AbortIncompleteMultipartUpload": { "DaysAfterInitiation": 7 },
+        });
+        assert_eq!(
+            line(&rule),
+            "r, Enabled, prefix \"\", larger than 1 byte, expires after 1 day, moves to COLD after 1 day, \
+             moves to ICE after 2 days, aborts uploads after 7 days"
+        );
     }
 
     #[test]

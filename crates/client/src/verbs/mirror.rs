@@ -248,7 +248,7 @@ impl Mirror<'_> {
                 Ok(()) => {}
                 Err(error) if error.is_missing() && self.arguments.dry_run => return Ok(None),
                 Err(error) if error.is_missing() => {
-                    let region = &self.arguments.region;
+                    let region = self.arguments.region.as_deref();
                     let bucket = Bucket { name: bucket, region, with_lock: false };
                     s3.create_bucket(bucket).await?;
                     return Ok(None);

@@ -89,7 +89,7 @@ pub(crate) fn run_as(
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            return match absent::instead(&error, &arguments) {
+            return match absent::instead(&error, &arguments, program) {
                 Some(line) => fail(program, &line),
                 None => explain(program, &error),
             };
@@ -242,9 +242,7 @@ fn explain(program: &str, error: &clap::Error) -> ExitCode {
             ExitCode::from(FAILED)
         }
         _ => {
-            let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-            let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-            let line = lines.join("; ");
+            let line = absent::in_lines(error).join("; ").replace(":; ", ": ");
             fail(program, line.strip_prefix("error: ").unwrap_or(&line))
         }
     }

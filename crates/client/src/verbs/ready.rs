@@ -76,10 +76,12 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &ReadyArgs) -> Result
 /// enough.
 async fn is_ready(s3: &S3) -> Result<bool, Error> {
     for path in ["/minio/health/cluster", "/_liteio/health/ready"] {
-        match s3.ask(path).await?.as_u16() {
-            200 => return Ok(true),
-            503 => return Ok(false),
-            _ => {}
+        match s3.ask(path).await.map(|status| status.as_u16()) {
+            Ok(200) => return Ok(true),
+            Ok(503) => return Ok(false),
+            // The service may not have the path.
+            Ok(_) | Err(Error::Service(_)) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(s3.ask("/").await?.as_u16() < 500)

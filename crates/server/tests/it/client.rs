@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
 use crate::command::{Running, liteio, stderr};
@@ -366,6 +367,36 @@ fn a_service_is_awaited() {
     assert!(shell.ok(&["ping", "--count", "2", "-i", "0", "a"]).contains("2: http://127.0.0.1"));
 }
 
+/// Each side says what the other speaks, also in answers to HEAD.
+#[test]
+fn http_and_https_are_not_mixed_up() {
+    let plain = Shell::start();
+    let url = plain.url.replace("http://", "https://");
+    let set = |url: &str| plain.fails(&["alias", "set", "b", url, "liteio", "liteio123"]);
+    let told = set(&url);
+    assert!(
+        told.contains(&format!("plain HTTP, or something else that is not TLS: use {}", plain.url)),
+        "{told}"
+    );
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let arguments = ["--tls-self-signed", "--memory", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let told = set(&server.endpoint().replace("https://", "http://"));
+    assert!(told.contains("use https:// instead of http://"), "{told}");
+    let shell = Shell::with(&server.endpoint().replace("https://", "http://"));
+    for arguments in [&["ls", "a"][..], &["mb", "a/bucket"], &["admin", "info", "a"]] {
+        let told = shell.fails(arguments);
+        assert!(told.contains("use https:// instead of http://"), "{told}");
+    }
+    let output = shell.run(&["ping", "--count", "1", "a"]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(1) && told.contains("use https://"), "{told}");
+    // It waits until the service is ready, so only the first line is read.
+    let mut waiting = shell.command(&["ready", "a"]);
+    let told = Running::first_line(&mut waiting);
+    assert!(told.contains("unreachable") && told.contains("use https://"), "{told}");
+}
+
 #[test]
 fn certificates_are_trusted_by_authorities_of_the_user() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -395,6 +426,70 @@ fn certificates_are_trusted_by_authorities_of_the_user() {
     assert!(stderr(&run(&["ls", "a"])).contains("broken.crt"));
 }
 
+/// As `openssl req -x509` makes certificates: one of an authority, which the server shows as its own.
+#[test]
+fn a_certificate_of_an_authority_is_accepted_if_it_is_given() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let key = KeyPair::generate().expect("a key");
+    let made = |name: &str, years: (i32, i32)| {
+        let mut params = CertificateParams::new([name.to_owned()]).expect("names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_before = date_time_ymd(years.0, 1, 1);
+        params.not_after = date_time_ymd(years.1, 1, 1);
+        params.self_signed(&key).expect("a certificate").pem()
+    };
+    let place = |name: &str| directory.path().join(name);
+    fs::write(place("key.pem"), key.serialize_pem()).expect("written");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(place("key.pem"), private).expect("set");
+    let tried = |served: &str, given: &str, place_of_it: &str| {
+        fs::write(place("chain.pem"), served).expect("written");
+        let arguments =
+            ["--memory", "--address", "127.0.0.1:0", "--tls-cert=chain.pem", "--tls-key=key.pem"];
+        let server = Running::start_with(&directory, &arguments, &[]);
+        let shell = Shell::with(server.endpoint());
+        shell.write(place_of_it, given);
+        let host = shell.url.replace("https://", "https://liteio:liteio123@");
+        let mut command = shell.command(&["ls", "a"]);
+        command.env("MC_HOST_a", host).env("SSL_CERT_FILE", shell.path("file.pem"));
+        if place_of_it != "file.pem" {
+            command.env_remove("SSL_CERT_FILE");
+        }
+        let output = command.output().expect("it runs");
+        (output.status.success(), stderr(&output))
+    };
+    let valid = (2024, 2090);
+    let (here, another) = (made("127.0.0.1", valid), made("127.0.0.1", (2024, 2091)));
+    for place_of_it in [".mc/certs/CAs/server.crt", "file.pem"] {
+        let (is_accepted, told) = tried(&here, &here, place_of_it);
+        assert!(is_accepted, "{place_of_it}: {told}");
+    }
+    // Of the same key and issuer, but not the same.
+    let (is_accepted, told) = tried(&here, &another, "file.pem");
+    assert!(!is_accepted && told.contains("CA:TRUE") && told.contains("certs/CAs"), "{told}");
+    let elsewhere = made("elsewhere.example", valid);
+    let (is_accepted, told) = tried(&elsewhere, &elsewhere, "file.pem");
+    assert!(!is_accepted && told.contains("not valid for name"), "{told}");
+    let old = made("127.0.0.1", (2020, 2021));
+    let (is_accepted, told) = tried(&old, &old, "file.pem");
+    assert!(!is_accepted && told.contains("expired"), "{told}");
+}
+
+/// In the first region the server makes one's own bucket again without an error.
+#[test]
+fn a_bucket_is_not_made_twice() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "a/photos"]);
+    let told = shell.fails(&["mb", "a/photos"]);
+    assert!(told.contains("exists already (BucketAlreadyOwnedByYou"), "{told}");
+    assert!(told.contains("`mb --ignore-existing`"), "{told}");
+    let output = shell.run(&["mb", "a/photos", "a/more"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    shell.ok(&["stat", "a/more"]);
+    shell.ok(&["mb", "--ignore-existing", "--with-versioning", "a/photos"]);
+    assert!(shell.ok(&["version", "info", "a/photos"]).contains("enabled"));
+}
+
 #[test]
 fn former_names_of_verbs_still_work() {
     let shell = Shell::start();
@@ -414,6 +509,20 @@ fn former_names_of_verbs_still_work() {
         (&["ilm", "tier", "ls", "old"][..], "mc ilm tier"),
         (&["ilm", "restore", "old/bucket/page"], "restore-object"),
         (&["admin", "heal", "old"], "`admin heal` is not part of this client"),
+        (
+            &["admin", "speedtest", "old"],
+            "`admin speedtest` is not part of this client; use MinIO's",
+        ),
+        (&["admin", "service", "restart", "old"], "its process or its container"),
+        (&["admin", "bucket", "quota", "old/bucket", "--hard", "1GiB"], "use `quota set"),
+        (&["admin", "bucket", "remote", "add", "old/bucket", "http://x/y"], "use `replicate add"),
+        (&["admin", "bucket", "remote", "ls", "old"], "`replicate ls`"),
+        (&["admin", "bucket"], "`admin bucket` is not part of this client"),
+        (&["admin", "policy", "set", "old", "readwrite", "user=x"], "`admin policy attach ALIAS"),
+        (&["admin", "policy", "update", "old", "readwrite", "user=x"], "`admin policy attach"),
+        (&["admin", "policy", "unset", "old", "readwrite", "group=x"], "`admin policy detach"),
+        (&["admin", "policy", "attach", "old", "readwrite"], "add --user NAME or --group NAME"),
+        (&["admin", "policy", "attach", "old"], "were not provided: <POLICIES>"),
         (&["admin", "config", "set", "old", "region", "name=x"], "liteio --help"),
         (&["replicate", "backlog", "old/bucket"], "the metrics of the server"),
         (&["sql", "-e", "select * from S3Object", "old/bucket/page"], "S3 Select is not supported"),

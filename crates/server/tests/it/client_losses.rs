@@ -210,6 +210,41 @@ fn an_upload_whose_last_answer_is_lost_is_stored() {
     }
 }
 
+/// The region is told by the refusal of a signature for another one, in XML or JSON.
+#[test]
+fn a_server_with_a_region_needs_no_option() {
+    let shell = Shell::start_with(&["--region", "eu-west-1"]);
+    let other = Shell::start_with(&["--region", "eu-north-1"]);
+    let made = shell.json(&["mb", "--with-versioning", "a/first"]);
+    assert_eq!(made[0]["region"], "eu-west-1");
+    shell.ok(&["mb", "--ignore-existing", "a/second"]);
+    shell.ok(&["mb", "--ignore-existing", "a/second"]);
+    // The default of `mc`, in scripts that write it out.
+    shell.ok(&["mb", "--region", "us-east-1", "a/third"]);
+    shell.write("files/x", "x");
+    shell.ok(&["mirror", "files", "a/fourth"]);
+    assert_eq!(shell.ok(&["cat", "a/fourth/x"]), "x");
+    for (name, option) in [("fifth", None), ("sixth", Some("--ignore-existing"))] {
+        let target = format!("a/{name}");
+        let arguments: Vec<&str> = ["mb", &target].into_iter().chain(option).collect();
+        let mut command = shell.command(&arguments);
+        let output = command.env("MC_REGION", "eu-central-1").output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let wrong = shell.fails(&["mb", "--region", "eu-central-1", "a/seventh"]);
+    assert!(wrong.contains("location constraint"), "{wrong}");
+
+    shell.ok(&["admin", "info", "a"]);
+    shell.ok(&["admin", "user", "add", "a", "carol", "carols-secret"]);
+    shell.ok(&["admin", "policy", "attach", "a", "readwrite", "--user", "carol"]);
+    assert!(shell.ok(&["admin", "config", "get", "a", "region"]).contains("name=eu-west-1"));
+    shell.ok(&["quota", "set", "a/first", "--size", "1GiB"]);
+    other.ok(&["mb", "--with-versioning", "a/copies"]);
+    let place = other.url.replace("http://", "http://liteio:liteio123@") + "/copies";
+    shell.ok(&["replicate", "add", "a/first", "--remote-bucket", &place]);
+    assert!(shell.ok(&["replicate", "ls", "a/first"]).contains("copies"));
+}
+
 #[test]
 fn the_region_of_a_service_is_learned() {
     let files = tempfile::tempdir().expect("a temporary directory");

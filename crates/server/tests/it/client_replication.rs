@@ -58,6 +58,9 @@ fn the_figures_of_each_target_are_told() {
     let text = shell.ok(&status);
     let line: Vec<&str> = text.lines().nth(1).expect("a target").split_whitespace().collect();
     assert_eq!(line[..2], ["failing", "1"], "{text}");
+    let reason = text.lines().nth(2).expect("a reason");
+    let is_told = reason.starts_with(&format!("{arn} fails: ")) && reason.contains("refused");
+    assert!(is_told, "{text}");
 }
 
 #[test]

@@ -245,6 +245,13 @@ fn notifications_are_added_and_removed() {
     assert!(shell.fails(&["event", "rm", "a/photos"]).contains("--force"));
     shell.ok(&["event", "rm", "a/photos", "--force"]);
     assert_eq!(shell.ok(&["event", "ls", "a/photos"]), "");
+    // Reads, which `mc event add` asks for by default, are kept beside others, and not alone.
+    let alone = shell.fails(&["event", "add", "a/photos", arn, "--event", "get"]);
+    assert!(alone.contains("None of these events occurs here"), "{alone}");
+    shell.ok(&["event", "add", "a/photos", arn, "--event", "put,get"]);
+    let listed = shell.json(&["event", "ls", "a/photos"]);
+    assert_eq!(listed[0]["event"], json!(["s3:ObjectCreated:*", "s3:ObjectAccessed:*"]));
+    shell.ok(&["event", "rm", "a/photos", "--force"]);
     assert!(shell.fails(&["event", "add", "a/photos", "hook"]).contains("no ARN"));
     assert!(shell.fails(&["event", "add", "a/photos", arn, "--event", "odd"]).contains("no kind"));
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{get, service};
 use crate::error::Error;
 use crate::session::Session;
-use crate::text::{human, in_words};
+use crate::text::{count, human, in_words};
 use crate::verbs::note::tell;
 
 pub(super) async fn run(session: &Arc<Session>, target: &str) -> Result<(), Error> {
@@ -22,20 +22,16 @@ pub(super) async fn run(session: &Arc<Session>, target: &str) -> Result<(), Erro
         lines.push(format!("   Version: {}", text("version")));
         lines.push(String::new());
     }
-    let count = |name: &str| info[name]["count"].as_u64().unwrap_or_default();
-    let many = |number: u64, word: &str| match number {
-        1 => format!("1 {word}"),
-        number => format!("{number} {word}s"),
-    };
+    let number = |name: &str| info[name]["count"].as_u64().unwrap_or_default();
     let used = human(info["usage"]["size"].as_u64().unwrap_or_default());
     let mut sums = vec![
         format!("{used} Used"),
-        many(count("buckets"), "Bucket"),
-        many(count("objects"), "Object"),
-        many(count("versions"), "Version"),
+        count(number("buckets"), "Bucket"),
+        count(number("objects"), "Object"),
+        count(number("versions"), "Version"),
     ];
-    if count("deletemarkers") > 0 {
-        sums.push(many(count("deletemarkers"), "Delete Marker"));
+    if number("deletemarkers") > 0 {
+        sums.push(count(number("deletemarkers"), "Delete Marker"));
     }
     lines.push(sums.join(", "));
     tell(session, lines.join("\n"), json!({ "info": info }))

@@ -1,5 +1,6 @@
 //! `admin`: users and keys of a server, and what it does.
 
+mod absent;
 mod groups;
 mod info;
 mod keys;
@@ -42,10 +43,7 @@ pub(super) async fn run(session: &Arc<Session>, verb: AdminVerb) -> Result<(), E
             tell(session, text, json)
         }
         AdminVerb::Config(ServerConfigVerb::Other(arguments)) => Err(unknown("config", &arguments)),
-        AdminVerb::Other(arguments) => {
-            let name = arguments.first().map_or("", String::as_str);
-            Err(elsewhere(&format!("admin {name}"), "use MinIO's `mc` for a MinIO"))
-        }
+        AdminVerb::Other(arguments) => Err(absent::instead(&arguments)),
     }
 }
 

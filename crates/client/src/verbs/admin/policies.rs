@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::s3::AdminCall;
 use crate::session::Session;
 use crate::verbs::note::tell;
-use crate::verbs::text_input;
+use crate::verbs::{elsewhere, text_input};
 
 pub(super) async fn run(session: &Arc<Session>, verb: PolicyVerb) -> Result<(), Error> {
     match verb {
@@ -47,10 +47,19 @@ pub(super) async fn run(session: &Arc<Session>, verb: PolicyVerb) -> Result<(), 
         }
         PolicyVerb::Attach(arguments) => associate(session, arguments, true).await,
         PolicyVerb::Detach(arguments) => associate(session, arguments, false).await,
+        PolicyVerb::Set(_) => Err(former("set", "attach")),
+        PolicyVerb::Update(_) => Err(former("update", "attach")),
+        PolicyVerb::Unset(_) => Err(former("unset", "detach")),
         PolicyVerb::Entities { target, user, group, policy } => {
             entities(session, &target, [("user", user), ("group", group), ("policy", policy)]).await
         }
     }
+}
+
+/// The error about a command that `mc` no longer has, either.
+fn former(word: &str, now: &str) -> Error {
+    let instead = format!("use `admin policy {now} ALIAS POLICY --user NAME`, or --group NAME");
+    elsewhere(&format!("admin policy {word}"), &instead)
 }
 
 async fn associate(
@@ -66,7 +75,9 @@ async fn associate(
     let (kind, word, name) = match (user, group) {
         (Some(user), _) => ("user", "User", user),
         (None, Some(group)) => ("group", "Group", group),
-        (None, None) => return Err(Error::refused("name a --user or a --group")),
+        (None, None) => {
+            return Err(Error::refused("say whom it is about: add --user NAME or --group NAME"));
+        }
     };
     let association = json!({ "policies": policies, kind: name });
     let call = AdminCall::new(Method::POST, path).sealed(&association)?;

@@ -79,6 +79,11 @@ fn shown(arns: &[String], metrics: &Value, places: &Value) -> String {
         let (count, bytes) = (sum("count"), human(sum("bytes")));
         text.push_str(&format!("\nWaiting for all targets: {count}, {bytes}"));
     }
+    for place in places.as_array().into_iter().flatten() {
+        if let (Some(arn), Some(reason)) = (place["arn"].as_str(), place["lastError"].as_str()) {
+            text.push_str(&format!("\n{arn} fails: {reason}"));
+        }
+    }
     text
 }
 
@@ -124,13 +129,14 @@ mod tests {
         let metrics = json!({ "currStats": { "Stats": stats } });
         let places = json!([{
             "arn": "arn:one", "endpoint": "host:9000", "secure": true, "targetbucket": "copies",
-            "isOnline": true,
+            "isOnline": true, "lastError": "connection refused",
         }]);
         assert_eq!(
             shown(&arns(&["arn:one", "arn:two"]), &metrics, &places),
-            "STATE    WAITING               OLDEST  COPIED     SIZE  FAILED  TARGET\n\
-             failing        3  1 minutes 1 seconds      12  2.0 KiB       4  arn:one (https://host:9000/copies)\n\
-             unknown        -                    -       -        -       -  arn:two",
+            "STATE    WAITING             OLDEST  COPIED     SIZE  FAILED  TARGET\n\
+             failing        3  1 minute 1 second      12  2.0 KiB       4  arn:one (https://host:9000/copies)\n\
+             unknown        -                  -       -        -       -  arn:two\n\
+             arn:one fails: connection refused",
         );
     }
 
