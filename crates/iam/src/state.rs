@@ -197,7 +197,7 @@ impl State {
     pub(super) fn remote_targets(&self, keys: &SecretKeys) -> Vec<RemoteTarget> {
         let remotes = self.accounts.values().flat_map(|account| account.remotes.values());
         let target = |remote: &Arc<RemoteRecord>| {
-            let Some(secret) = open_secret(&remote.secret, keys) else {
+            let Some(secret_key) = open_foreign_secret(&remote.secret, keys) else {
                 tracing::warn!(
                     target = remote.arn,
                     "the target cannot be used: its secret is sealed by a master key that is not given"
@@ -209,7 +209,7 @@ impl State {
                 url: remote.url.clone(),
                 bucket: remote.bucket.clone(),
                 access_key: remote.access_key.clone(),
-                secret_key: secret.expose().to_owned(),
+                secret_key,
                 region: remote.region.clone(),
                 kind: None,
                 sources: RemoteSources::One { name: remote.source.clone(), id: remote.source_id },
@@ -222,8 +222,8 @@ impl State {
     pub(super) fn tiers(&self, keys: &SecretKeys) -> Vec<Tier> {
         let records = self.accounts.values().flat_map(|account| account.tiers.values());
         let tier = |record: &Arc<TierRecord>| {
-            let (Some(secret), Some(kind)) =
-                (open_secret(&record.secret, keys), TierKind::of_name(&record.kind))
+            let (Some(secret_key), Some(kind)) =
+                (open_foreign_secret(&record.secret, keys), TierKind::of_name(&record.kind))
             else {
                 tracing::warn!(
                     tier = record.name,
@@ -238,7 +238,7 @@ impl State {
                 bucket: record.bucket.clone(),
                 prefix: record.prefix.clone(),
                 access_key: record.access_key.clone(),
-                secret_key: secret.expose().to_owned(),
+                secret_key,
                 region: record.region.clone(),
                 storage_class: record.storage_class.clone(),
                 classes: Vec::new(),
@@ -473,9 +473,13 @@ pub(super) fn seal_secret(secret: &[u8], keys: &SecretKeys) -> Result<String, St
 
 /// Opens the secret of a record.
 fn open_secret(sealed: &str, keys: &SecretKeys) -> Option<SecretKey> {
+    SecretKey::new(open_foreign_secret(sealed, keys)?).ok()
+}
+
+/// Opens the secret of a record that is of another service, which has rules of its own.
+fn open_foreign_secret(sealed: &str, keys: &SecretKeys) -> Option<String> {
     let sealed = base64_simd::STANDARD.decode_to_vec(sealed).ok()?;
-    let secret = String::from_utf8(keys.open(SECRET_PURPOSE, &sealed)?).ok()?;
-    SecretKey::new(secret).ok()
+    String::from_utf8(keys.open(SECRET_PURPOSE, &sealed)?).ok()
 }
 
 fn add_policies(

@@ -81,7 +81,8 @@ pub struct ImportMinioArgs {
     /// list.
     #[arg(long, value_name = "SECRET", env = "MINIO_ROOT_PASSWORD", hide_env_values = true)]
     pub root_password: Option<String>,
-    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64, which reads encrypted objects.
+    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64, which reads encrypted objects. Without a master key it
+    /// encrypts them here, too.
     #[arg(long, value_name = "NAME:KEY", env = "MINIO_KMS_SECRET_KEY", hide_env_values = true)]
     pub kms_secret_key: Option<String>,
     #[command(flatten)]

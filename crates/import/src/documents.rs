@@ -42,7 +42,8 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         settings.object_lock = Some(default);
     }
     if !documents.lifecycle.is_empty() {
-        match foreign::lifecycle(documents.lifecycle) {
+        let is_tier = |class: &str| target.tiers.iter().any(|tier| tier == class);
+        match foreign::lifecycle(documents.lifecycle, &is_tier) {
             Ok(lifecycle) => settings.lifecycle = Some(lifecycle),
             Err(reason) => left_out("lifecycle", &reason),
         }
@@ -90,6 +91,12 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         };
         match foreign::notifications(documents.notifications, &kind_of) {
             Ok(notifications) => settings.notifications = notifications,
+            // The server does not come back to it: the target that is set later gets no events.
+            Err(reason) if target.is_of_volume() => target.tally.warning(&format!(
+                "the notification configuration of {name} is not taken over: {reason} Set the notifications of the bucket \
+                 again, or move .liteio away and start with the variables of the target (MINIO_NOTIFY_…), which takes over \
+                 everything again"
+            )),
             Err(reason) => without("notification configuration", &reason),
         }
     }
@@ -164,7 +171,7 @@ mod tests {
     fn notifications_are_taken_for_webhooks_that_there_are() {
         let document = b"<NotificationConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
             <QueueConfiguration><Id></Id><Filter><S3Key><FilterRule><Name>prefix</Name><Value>in/</Value>\
-            </FilterRule></S3Key></Filter><Event>s3:ObjectCreated:*</Event><Queue>arn:minio:sqs::T1:webhook</Queue>\
+            </FilterRule></S3Key></Filter><Event>s3:ObjectCreated:*</Event><Event>s3:ObjectAccessed:*</Event><Queue>arn:minio:sqs::T1:webhook</Queue>\
             </QueueConfiguration></NotificationConfiguration>";
         let documents = Documents { notifications: document, ..Default::default() };
         let of = |webhooks| settings(&target(KeyRing::default(), webhooks), "bucket", &documents);
@@ -174,12 +181,23 @@ mod tests {
         assert_eq!(of(&["T2"]).notifications, None);
     }
 
+    fn transition(class: &str) -> String {
+        format!(
+            "<LifecycleConfiguration><Rule><ID>old</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter>\
+             <Transition><Days>30</Days><StorageClass>{class}</StorageClass></Transition></Rule>\
+             </LifecycleConfiguration>"
+        )
+    }
+
     #[test]
     fn a_setting_that_cannot_be_taken_is_left_out() {
         let none = Documents::default;
+        let [cold, warm] = ["COLD", "WARM"].map(transition);
         let rows = [
             (Documents { policy: b"{}", ..none() }, false),
             (Documents { lifecycle: b"<L", ..none() }, false),
+            (Documents { lifecycle: cold.as_bytes(), ..none() }, false),
+            (Documents { lifecycle: warm.as_bytes(), ..none() }, true),
             (Documents { object_lock: b"<L", ..none() }, false),
             (Documents { tags: b"<L", ..none() }, false),
             (Documents { cors: b"<L", ..none() }, false),
@@ -189,7 +207,8 @@ mod tests {
             (none(), true),
         ];
         for (documents, is_whole) in rows {
-            let target = target(KeyRing::default(), &[]);
+            let mut target = target(KeyRing::default(), &[]);
+            target.tiers = vec!["WARM".to_owned()];
             settings(&target, "bucket", &documents);
             assert_eq!(target.tally.finish("data"), is_whole, "{documents:?}");
         }

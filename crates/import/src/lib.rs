@@ -64,15 +64,9 @@ pub fn run(
     command: &ImportCommand,
     keys: impl FnOnce(&KeyArgs) -> Result<KeyRing, String>,
 ) -> Result<bool, String> {
-    let target = match command {
-        ImportCommand::Fs(arguments) => &arguments.target,
-        ImportCommand::Minio(arguments) => &arguments.target,
-        ImportCommand::S3(arguments) => &arguments.target,
-    };
-    let ring = keys(&target.keys)?;
     match command {
-        ImportCommand::Fs(arguments) => fs::run(arguments, ring),
-        ImportCommand::Minio(arguments) => minio::run(arguments, ring),
-        ImportCommand::S3(arguments) => s3::run(arguments, ring),
+        ImportCommand::Fs(arguments) => fs::run(arguments, keys(&arguments.target.keys)?),
+        ImportCommand::Minio(arguments) => minio::run(arguments, keys(&minio::keys(arguments)?)?),
+        ImportCommand::S3(arguments) => s3::run(arguments, keys(&arguments.target.keys)?),
     }
 }

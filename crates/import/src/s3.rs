@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_client::{ServiceKeys, Source, SourceEntry, SourceError};
+use liteio_client::{ServiceKeys, Source, SourceEntry, SourceError, WrongKey};
 use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_store::{Bucket, ETag, ImportedObject, KeyRing, ObjectKey, Versioning};
 use tokio::runtime::Handle;
@@ -21,6 +21,20 @@ impl From<SourceError> for Failure {
         match error {
             SourceError::Refused(reason) | SourceError::Missing(reason) => Failure::LeftOut(reason),
             SourceError::Broken(reason) => Failure::Source(reason),
+            SourceError::Keys { line, wrong } => {
+                Failure::Source(format!("{line}; {}", advice(wrong)))
+            }
+        }
+    }
+}
+
+fn advice(wrong: WrongKey) -> &'static str {
+    match wrong {
+        WrongKey::Access => "correct --access-key (AWS_ACCESS_KEY_ID)",
+        WrongKey::Secret => "correct --secret-key (AWS_SECRET_ACCESS_KEY)",
+        WrongKey::Session => {
+            "get new session credentials, and give them by --access-key (AWS_ACCESS_KEY_ID), --secret-key \
+             (AWS_SECRET_ACCESS_KEY) and --session-token (AWS_SESSION_TOKEN)"
         }
     }
 }
@@ -40,9 +54,17 @@ pub(super) fn run(arguments: &ImportS3Args, ring: KeyRing) -> Result<bool, Strin
     let source = Source::connect(&place.endpoint, keys, region)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let target = Target::open(&arguments.target, ring, None, DEFAULT_ACCESS_KEY)?;
     let reader = Reader { source, runtime: runtime.handle().clone() };
-    target.import(|target, jobs| reader.buckets(target, jobs, &place))
+    let open = || Target::open(&arguments.target, ring, None, DEFAULT_ACCESS_KEY);
+    let (names, target) = match Target::is_new(&arguments.target) {
+        true => (reader.names(&place)?, open()?),
+        // The service is not asked for a directory that cannot be used.
+        false => {
+            let target = open()?;
+            (reader.names(&place)?, target)
+        }
+    };
+    target.import(|target, jobs| reader.buckets(target, jobs, names, &place.prefix))
 }
 
 /// The part of a service to import.
@@ -81,13 +103,32 @@ struct Reader {
 }
 
 impl Reader {
-    fn buckets(&self, target: &Target, jobs: &Jobs<'_>, place: &Place) -> Result<(), Failure> {
+    /// The names of the buckets to import. Asked for before anything is made: a service that cannot be
+    /// reached, that does not accept the keys, or that has no such bucket, ends the import here.
+    ///
+    /// # Errors
+    /// One line that says what to correct.
+    fn names(&self, place: &Place) -> Result<Vec<String>, String> {
         let names = match &place.bucket {
-            Some(bucket) => vec![bucket.clone()],
-            None => self.runtime.block_on(self.source.buckets()).map_err(ended)?,
+            None => self.runtime.block_on(self.source.buckets()),
+            Some(bucket) => match self.runtime.block_on(self.source.versioning(bucket)) {
+                // The user may have the other permissions.
+                Ok(_) | Err(SourceError::Refused(_)) => Ok(vec![bucket.clone()]),
+                Err(error) => Err(error),
+            },
         };
+        names.map_err(|error| Failure::from(error).to_string())
+    }
+
+    fn buckets(
+        &self,
+        target: &Target,
+        jobs: &Jobs<'_>,
+        names: Vec<String>,
+        prefix: &str,
+    ) -> Result<(), Failure> {
         for name in names {
-            match self.bucket(target, jobs, &name, &place.prefix) {
+            match self.bucket(target, jobs, &name, prefix) {
                 Ok(()) => {}
                 Err(Failure::LeftOut(reason)) => target.tally.left_out(&name, &reason),
                 Err(failure) => return Err(failure),
@@ -196,12 +237,18 @@ impl Reader {
 
 /// A failure that ends the reading of the source.
 fn ended(error: SourceError) -> Failure {
-    Failure::Source(error.to_string())
+    match Failure::from(error) {
+        Failure::LeftOut(reason) => Failure::Source(reason),
+        failure => failure,
+    }
 }
 
 /// A failure while reading an object, which may succeed later.
 fn unread(error: SourceError) -> Failure {
-    Failure::Unread(error.to_string())
+    match error {
+        SourceError::Keys { .. } => ended(error),
+        error => Failure::Unread(error.to_string()),
+    }
 }
 
 /// The versions of a key in the service, the oldest first.

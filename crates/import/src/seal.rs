@@ -128,8 +128,8 @@ impl Sealer {
         };
         match method == DefaultMethod::Master && !ring.has_master() {
             true => {
-                Err("there is no master key: give the one of the server, by --master-key-file, or \
-                     MINIO_KMS_SECRET_KEY with the profile minio"
+                Err("there is no master key: give the one of the server, by --master-key-file or LITEIO_MASTER_KEY. With the \
+                     profile minio it is the part of MINIO_KMS_SECRET_KEY behind the colon"
                     .to_owned())
             }
             false => Ok(DefaultEncryption { method, bucket_key }),

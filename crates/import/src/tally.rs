@@ -80,14 +80,19 @@ impl Tally {
         self.print(&format!("note: {line}"));
     }
 
+    /// Prints a note about something that is missed later.
+    pub(crate) fn warning(&self, line: &str) {
+        self.print(&format!("warning: {line}"));
+    }
+
     /// Prints one line, with control characters in names replaced. A closed standard output does
     /// not end the import.
     fn print(&self, line: &str) {
         let line = line.replace(char::is_control, "\u{fffd}");
         if self.logs.is_some() {
-            match line.starts_with("left out: ") {
-                true => tracing::warn!("{line}"),
-                false => tracing::info!("{line}"),
+            match line.starts_with("note: ") {
+                true => tracing::info!("{line}"),
+                false => tracing::warn!("{line}"),
             }
             return;
         }

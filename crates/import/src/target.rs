@@ -48,6 +48,8 @@ pub(crate) struct Target {
     pub(crate) sealer: Sealer,
     /// The targets of events that the server will have.
     pub(crate) event_targets: Vec<KnownTarget>,
+    /// The tiers that the server will have, by their names and classes.
+    pub(crate) tiers: Vec<String>,
     /// Set if the caller no longer waits.
     given_up: Arc<AtomicBool>,
 }
@@ -103,7 +105,17 @@ pub(crate) struct Job {
     pub source: Box<dyn SourceKey>,
 }
 
+fn directory_of(arguments: &ImportTargetArgs) -> &Path {
+    arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY))
+}
+
 impl Target {
+    /// `true` if opening the data directory would make it.
+    pub(crate) fn is_new(arguments: &ImportTargetArgs) -> bool {
+        let entries = std::fs::read_dir(directory_of(arguments));
+        entries.map_or(true, |mut entries| entries.next().is_none())
+    }
+
     /// The data directory of the arguments. Without an owner, new buckets belong to that of the existing ones,
     /// and in a new directory to the access key `root`.
     ///
@@ -115,7 +127,7 @@ impl Target {
         source: Option<&Path>,
         root: &str,
     ) -> Result<Target, String> {
-        let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
+        let path = directory_of(arguments);
         if let (Some(source), Some(path)) = (source.and_then(resolved), resolved(path))
             && (source.starts_with(&path) || path.starts_with(&source))
         {
@@ -169,6 +181,7 @@ impl Target {
             is_of_volume: false,
             sealer: Sealer::default(),
             event_targets: Vec::new(),
+            tiers: Vec::new(),
             given_up: Arc::default(),
         }
     }

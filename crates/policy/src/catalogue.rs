@@ -3,7 +3,7 @@
 //! Source: "Actions, resources, and condition keys for Amazon S3", "… for Amazon S3 Vectors" and "… for Amazon S3 Tables" in
 //! AWS's Service Authorization Reference, plus the few actions that exist in LiteIO only.
 
-use super::pattern::Pattern;
+use super::pattern::{Case, Pattern, pieces};
 
 /// The resource level of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ pub(super) fn of_s3(pattern: &Pattern) -> impl Iterator<Item = Level> {
             (&S3_ELSEWHERE, Level::Elsewhere),
         ],
     )
+}
+
+/// `true` for the text of an action of S3, with or without wildcards, of AWS or of MinIO.
+pub fn is_s3_action(text: &str) -> bool {
+    let pattern = Pattern::new(pieces(text), Case::Ignored);
+    of_s3(&pattern).next().is_some()
+        || S3_OF_MINIO.iter().any(|name| pattern.matches(&format!("s3:{name}")))
 }
 
 /// The levels of the S3 Vectors actions that match a pattern.
@@ -68,6 +75,16 @@ fn levels<'p, const N: usize>(
         fit.map(move |_| level)
     })
 }
+
+/// Actions that policies of MinIO may name beside those of AWS (`policy/action.go` of minio/pkg).
+const S3_OF_MINIO: [&str; 6] = [
+    "ForceDeleteBucket",
+    "HeadBucket",
+    "ListenBucketNotification",
+    "ListenNotification",
+    "PutObjectFanOut",
+    "ResetBucketReplicationState",
+];
 
 /// Actions on a bucket.
 const S3_BUCKET: [&str; 64] = [

@@ -85,6 +85,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
+pub use self::catalogue::is_s3_action;
 pub use self::error::PolicyError;
 pub use self::key::ContextKey;
 pub use self::limits::{

@@ -18,7 +18,7 @@ use super::{Req, Resp, access_log, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Granted};
 use liteio_wire::cors::{Cors, CorsRule, METHODS, PageRequest};
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{DenialBy, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
 pub(super) async fn put_bucket_cors(
@@ -101,6 +101,7 @@ pub(super) async fn preflight(
             Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
             None => "CORSResponse: Bucket not found",
         };
+        note_refusal(origin, &page, "neither CORS rules of the bucket nor --cors-origin");
         // The bucket lacks the rules, whatever the path names.
         return Err(forbidden(message, "BUCKET"));
     };
@@ -108,6 +109,7 @@ pub(super) async fn preflight(
         return Err(invalid_method("null"));
     }
     let Some(headers) = cors.preflight(&page) else {
+        note_refusal(origin, &page, "no CORS rule");
         return Err(forbidden(
             // "evalution" is AWS's spelling, which recorded answers show.
             "CORSResponse: This CORS request is not allowed. This is usually because the evalution \
@@ -119,6 +121,16 @@ pub(super) async fn preflight(
     let mut response = Response::new(ReplyBody::empty());
     *response.headers_mut() = headers;
     Ok(response)
+}
+
+/// Notes for the log what a browser shows nobody: the answer to a preflight request.
+fn note_refusal(origin: &Origin, page: &PageRequest, missing: &str) {
+    origin.found.note_denial(DenialBy::Owner, || {
+        let from = String::from_utf8_lossy(page.origin.as_bytes());
+        let (method, headers) = (page.method(), page.headers().join(", "));
+        let with = if headers.is_empty() { "" } else { " with the headers " };
+        format!("{missing} for {method}{with}{headers} from a page of {from}")
+    });
 }
 
 /// The CORS headers of a response to a page, by the bucket's rules, or by the server's if it has

@@ -205,8 +205,11 @@ pub(super) fn insert_abort(
 
 /// Parses and checks the rules in a document. Returns them with the document, in which every rule
 /// has an ID.
-pub(super) fn parse(sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
-    parse_with(sent, &default_minimum(), &|_| false)
+pub(super) fn parse(
+    sent: BucketLifecycleConfiguration,
+    is_tier: &dyn Fn(&str) -> bool,
+) -> S3Result<Lifecycle> {
+    parse_with(sent, &default_minimum(), is_tier)
 }
 
 fn parse_with(
@@ -271,8 +274,11 @@ fn parse_rule(
     };
     let moved = |class: &Option<TransitionStorageClass>| {
         let class = class.as_ref().map(TransitionStorageClass::as_str);
-        let class = class.filter(|class| AWS_CLASSES.contains(class) || is_tier(class));
-        let class = class.ok_or_else(error::malformed_xml)?.to_owned();
+        let class = class.ok_or_else(error::malformed_xml)?;
+        if !AWS_CLASSES.contains(&class) && !is_tier(class) {
+            return Err(unknown_class(&id, class));
+        }
+        let class = class.to_owned();
         let bytes_min = smallest(&filter, minimum, &class);
         Ok::<_, S3Error>((class, bytes_min))
     };
@@ -308,6 +314,18 @@ fn parse_rule(
         transitions,
         noncurrent_transitions,
     })
+}
+
+/// AWS's answer to a storage class that does not exist, with the reason: here it may be a tier that is not configured.
+fn unknown_class(rule: &str, class: &str) -> S3Error {
+    s3_error!(
+        MalformedXML,
+        "{}: the rule '{}' moves objects to '{}', which is no storage class of S3 and no tier of this server. Add the \
+         tier first, by --tier-file or `mc ilm tier add`.",
+        error::MALFORMED_XML,
+        error::quoted(rule),
+        error::quoted(class)
+    )
 }
 
 fn parse_filter(sent: &LifecycleRuleFilter) -> S3Result<LifecycleFilter> {

@@ -56,6 +56,37 @@ pub(super) const EVENTS: [&str; 31] = [
     "s3:Replication:OperationReplicatedAfterThreshold",
 ];
 
+/// Events of MinIO that never occur here, of which clients ask for some by default: reads, actions on buckets, and
+/// background work.
+pub(super) const NEVER: [&str; 26] = [
+    "s3:BucketCreated:*",
+    "s3:BucketRemoved:*",
+    "s3:ILM:DelMarkerExpirationDelete",
+    "s3:ObjectAccessed:*",
+    "s3:ObjectAccessed:Attributes",
+    "s3:ObjectAccessed:Get",
+    "s3:ObjectAccessed:GetLegalHold",
+    "s3:ObjectAccessed:GetRetention",
+    "s3:ObjectAccessed:Head",
+    "s3:ObjectCreated:DeleteTagging",
+    "s3:ObjectCreated:PutLegalHold",
+    "s3:ObjectCreated:PutRetention",
+    "s3:ObjectCreated:PutTagging",
+    "s3:ObjectManyVersions",
+    "s3:ObjectRemoved:DeleteAllVersions",
+    "s3:ObjectRemoved:NoOP",
+    "s3:ObjectTransition:*",
+    "s3:ObjectTransition:Complete",
+    "s3:ObjectTransition:Failed",
+    "s3:PrefixManyFolders",
+    "s3:Replication:OperationCompletedReplication",
+    "s3:Scanner:*",
+    "s3:Scanner:BigPrefix",
+    "s3:Scanner:LargeVersions",
+    "s3:Scanner:ManyVersions",
+    "s3:TestEvent",
+];
+
 /// The kind of a destination, by the service in its ARN.
 #[derive(Clone, Copy, Debug)]
 enum Destination {
@@ -206,8 +237,10 @@ fn parse_one(kind_of: KindOf<'_>, sent: &Sent<'_>) -> S3Result<NotificationRule>
     if sent.events.is_empty() {
         return Err(error::malformed_xml());
     }
+    // `mc event add` asks for reads, too, unless it is told otherwise: its rules are kept as they are, and tell the rest.
+    let is_of_minio = sent.arn.starts_with("arn:minio:");
     let mut events = BTreeSet::new();
-    for event in &sent.events {
+    for event in sent.events.iter().filter(|event| !(is_of_minio && NEVER.contains(*event))) {
         let known = EVENTS.contains(event);
         let name = event.strip_prefix("s3:").filter(|_| known).ok_or_else(|| {
             let event = error::quoted(event);
@@ -218,6 +251,11 @@ fn parse_one(kind_of: KindOf<'_>, sent: &Sent<'_>) -> S3Result<NotificationRule>
             )
         })?;
         events.insert(name.to_owned());
+    }
+    if events.is_empty() {
+        return Err(error::invalid_argument(
+            "None of these events occurs here: name one beside them, such as s3:ObjectCreated:*.",
+        ));
     }
     let (prefix, suffix) = parse_filter(sent.filter)?;
     let events = events.into_iter().collect();

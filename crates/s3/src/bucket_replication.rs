@@ -397,7 +397,8 @@ fn target(app: &App, granted: &Granted, role: &str, to: &Destination) -> S3Resul
             let arn = error::quoted(arn);
             Err(error::invalid_request(format!(
                 "Destination bucket must exist: there is no target of replication with the ARN '{arn}' for this \
-                 bucket. Add it with `mc admin bucket remote add` or to the file of --replication-file."
+                 bucket. `mc replicate add` makes a target with its rule; older `mc` adds it with `mc admin bucket remote \
+                 add`, and the server with --replication-file."
             )))
         }
     }

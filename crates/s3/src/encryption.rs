@@ -316,8 +316,8 @@ fn parse_customer_key(
         return Err(s3_error!(
             InvalidRequest,
             "Requests specifying Server Side Encryption with Customer provided keys must be made over \
-             a secure connection. (A server behind a proxy that encrypts is started with \
-             --allow-insecure-sse-c.)"
+             a secure connection. (Behind a proxy that encrypts, the server needs \
+             --trusted-proxy ADDRESS=for+proto; for tests without encryption, --allow-insecure-sse-c.)"
         ));
     }
     if algorithm.is_none() {

@@ -11,17 +11,29 @@ use super::bucket_encryption::BlockedEncryption;
 use super::event_hold::SentDefaultHold;
 use super::tagging::Tagged;
 use super::{
-    bucket_cors, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings,
+    bucket_cors, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings, error,
     object_lock,
 };
 
-/// Parses lifecycle rules.
+/// Elements of MinIO in rules, which have no place in them here.
+const MINIO_ONLY: [&str; 2] = ["ExpiredObjectAllVersions", "DelMarkerExpiration"];
+
+/// Parses lifecycle rules, of a server with the tiers for which `is_tier` is true.
 ///
 /// # Errors
 /// The reason why the document is rejected.
-pub fn lifecycle(document: &[u8]) -> Result<Lifecycle, String> {
-    let lifecycle = bucket_settings::from_xml::<BucketLifecycleConfiguration>(document);
-    lifecycle.and_then(bucket_lifecycle::parse).map_err(reason)
+pub fn lifecycle(document: &[u8], is_tier: &dyn Fn(&str) -> bool) -> Result<Lifecycle, String> {
+    let Ok(lifecycle) = bucket_settings::from_xml::<BucketLifecycleConfiguration>(document) else {
+        let text = String::from_utf8_lossy(document);
+        let element = MINIO_ONLY.iter().find(|element| text.contains(&format!("<{element}>")));
+        return Err(match element {
+            Some(element) => {
+                format!("{element}, of MinIO alone, is not supported: set the rules without it")
+            }
+            None => reason(error::malformed_xml()),
+        });
+    };
+    bucket_lifecycle::parse(lifecycle, is_tier).map_err(reason)
 }
 
 /// Checks bucket tags. Returns the document as stored.

@@ -30,6 +30,8 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     let configured = config.events.all_targets()?;
     let known = |it: &Destination| KnownTarget { name: it.name().to_owned(), kind: it.kind() };
     let event_targets = configured.iter().map(known).collect();
+    let tiers = config.tiers.all_tiers()?.into_iter();
+    let tiers = tiers.flat_map(|tier| [vec![tier.name], tier.classes].concat()).collect();
     let turned_off = config.events.turned_off.clone();
     let taken_over = Offload::default()
         .run(move || {
@@ -38,6 +40,7 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
                 keys: &keys,
                 take_over,
                 event_targets,
+                tiers,
                 turned_off,
                 check_webhook: |former| webhook(former).map(drop),
                 given_up,

@@ -5,9 +5,13 @@ use std::sync::atomic::Ordering;
 
 use axum::extract::State;
 use axum::response::IntoResponse as _;
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Method, StatusCode};
 use liteio_access::{Action, Principal, Question};
-use liteio_iam::minio::{ListedRemote, NewRemote, Sender, invalid_argument, of_store};
+use liteio_client::{BucketCall, BucketClient, CallBody, ServiceKeys};
+use liteio_iam::minio::{
+    ListedRemote, NewRemote, Sender, invalid_argument, of_store, remote_target,
+};
 use liteio_store::{Bucket, StoreError};
 use liteio_wire::reply::ApiError;
 use serde::Deserialize;
@@ -90,6 +94,7 @@ pub(super) async fn set(State(admin): State<Arc<Admin>>, mut call: Call) -> Answ
     let source = bucket(&admin, call.sender(), "admin:SetBucketTarget", &name).await?;
     let sent: Sent = call.sealed_json(&admin).await?;
     let new = checked(sent, &source, is_update)?;
+    check_reachable(&new).await?;
     let set = admin.manager.change(call.sender(), "AdminSetRemoteTarget", |desk| {
         desk.may(&["admin:SetBucketTarget"])?;
         desk.set_remote(new)
@@ -131,6 +136,36 @@ fn checked(sent: Sent, source: &Bucket, is_update: bool) -> Result<NewRemote, Ap
     })
 }
 
+/// Refuses a target that cannot be used now, as MinIO does: a mistyped secret would take the place of a good one, and only the
+/// log would tell.
+async fn check_reachable(new: &NewRemote) -> Result<(), ApiError> {
+    let (access_key, secret_key) = (new.access_key.clone(), new.secret_key.clone());
+    let keys = ServiceKeys { access_key, secret_key, session_token: None };
+    let client = BucketClient::connect(&new.url, &new.bucket, Some(keys), new.region.as_deref());
+    let client = client.map_err(invalid_argument)?;
+    let (url, bucket) = (&new.url, &new.bucket);
+    let ask = BucketCall {
+        method: Method::GET,
+        key: String::new(),
+        query: vec![("versioning".to_owned(), String::new())],
+        headers: Vec::new(),
+        body: CallBody::Whole(Bytes::new()),
+        is_slow: false,
+    };
+    match client.call(ask).await {
+        Ok(answer) if answer.text("Status").as_deref() == Some("Enabled") => Ok(()),
+        Ok(_) => Err(remote_target(format!(
+            "The target bucket {bucket} at {url} has no versioning: enable it, and add the target again."
+        ))),
+        // Copying needs no permission to read the settings.
+        Err(error) if error.code == "AccessDenied" => Ok(()),
+        Err(error) => Err(remote_target(format!(
+            "The target bucket {bucket} at {url} cannot be used: {}",
+            error.line
+        ))),
+    }
+}
+
 pub(super) async fn list(State(admin): State<Arc<Admin>>, call: Call) -> Answer {
     let query = call.begin("AdminListRemoteTargets", &["bucket", "type"])?;
     call.may(&["admin:GetBucketTarget"])?;
@@ -149,7 +184,7 @@ pub(super) async fn list(State(admin): State<Arc<Admin>>, call: Call) -> Answer 
 fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
     let all = admin.app.remote_targets.all();
     let figures = all.into_iter().find(|(target, _)| target.arn == remote.arn);
-    let is_failing = figures.is_some_and(|(_, it)| it.is_failing.load(Ordering::Relaxed));
+    let failing = figures.filter(|(_, it)| it.is_failing.load(Ordering::Relaxed));
     let (scheme, endpoint) = remote.url.split_once("://").unwrap_or_default();
     value!({
         "sourcebucket": remote.source,
@@ -162,8 +197,10 @@ fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
         "arn": remote.arn,
         "type": "replication",
         "region": remote.region.clone().unwrap_or_default(),
-        "isOnline": !is_failing,
+        "isOnline": failing.is_none(),
         "lastOnline": remote.created,
+        // Not among the figures of a bucket: its line may name hosts, and only administrators see targets.
+        "lastError": failing.and_then(|(_, it)| it.last_error()),
     })
 }
 

@@ -181,7 +181,7 @@ impl Desk<'_> {
             match self.draft.state.get::<PolicyRecord>(name).is_some_and(|it| it.name == *name) {
                 true => brought.present += 1,
                 false => {
-                    let made = self.put_policy(name, document);
+                    let made = self.store_policy(name, document);
                     brought.count(format!("the policy {name}"), made);
                 }
             }

@@ -22,6 +22,11 @@ pub fn invalid_argument(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminInvalidArgument", message)
 }
 
+/// MinIO's error for a target of replication that cannot be used. (It sends 404, which would be about the path here.)
+pub fn remote_target(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminReplicationRemoteConnectionError", message)
+}
+
 /// The error for an unreadable document.
 pub fn bad_json(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminConfigBadJSON", message)

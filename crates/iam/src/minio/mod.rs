@@ -22,7 +22,8 @@ use liteio_store::SecretKeys;
 pub use self::bring::{Brought, FormerGroup, FormerServiceAccount, FormerUser, FormerUsers, bring};
 pub use self::error::{
     AdminResult, bad_json, invalid_argument, kms_key_exists, kms_not_configured, no_such_bucket,
-    not_implemented, of_store, tier_exists, tier_in_use, tier_invalid, tier_not_found, too_large,
+    not_implemented, of_store, remote_target, tier_exists, tier_in_use, tier_invalid,
+    tier_not_found, too_large,
 };
 pub use self::groups::GroupChange;
 pub use self::policies::{Association, EntitiesOf};

@@ -12,7 +12,7 @@ use super::super::state::policy_arn;
 use super::error::{self, AdminResult};
 use super::{Desk, for_admin, name_of_policy, time};
 use liteio_identity::{MANAGED_ARN, MANAGED_POLICIES, managed};
-use liteio_policy::{MANAGED_POLICY_CHARACTERS_MAX, characters};
+use liteio_policy::{MANAGED_POLICY_CHARACTERS_MAX, characters, is_s3_action};
 
 /// The description of a policy.
 #[derive(Debug, Serialize)]
@@ -80,6 +80,29 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
+/// Refuses actions of S3 that there are not, as MinIO does: a misspelled one would allow, or deny, nothing.
+fn check_actions(text: &str) -> AdminResult<()> {
+    let document = value(text);
+    let statements = one_or_more(&document["Statement"]).iter();
+    let lists = statements.flat_map(|statement| [&statement["Action"], &statement["NotAction"]]);
+    let mut actions = lists.flat_map(one_or_more).filter_map(Value::as_str);
+    let is_unknown = |action: &&str| {
+        let is_of_s3 = action.get(..3).is_some_and(|vendor| vendor.eq_ignore_ascii_case("s3:"));
+        is_of_s3 && !is_s3_action(action)
+    };
+    match actions.find(is_unknown) {
+        None => Ok(()),
+        Some(action) => Err(error::malformed_policy(format!(
+            "unsupported action '{action}': S3 has no such action."
+        ))),
+    }
+}
+
+/// The values of a list, or the one that stands in its place.
+fn one_or_more(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
 impl Desk<'_> {
     /// All policies, by name.
     pub fn list_policies(&self) -> BTreeMap<String, Value> {
@@ -109,8 +132,14 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a policy of the account, or adds a new version of its document.
+    /// Creates a policy of the account, or adds a new version of its document, whose actions of S3 must be known.
     pub fn put_policy(&mut self, name: &str, text: &str) -> AdminResult<()> {
+        check_actions(text)?;
+        self.store_policy(name, text)
+    }
+
+    /// The same with any actions, as a former MinIO of another version had them.
+    pub(super) fn store_policy(&mut self, name: &str, text: &str) -> AdminResult<()> {
         check_name(name, "name", 128).map_err(|error| for_admin(&error))?;
         if name.contains(',') {
             return Err(error::invalid_argument("The name of a policy has no comma."));

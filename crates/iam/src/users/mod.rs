@@ -10,7 +10,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_store::{
     EncryptionKey, Identities, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
@@ -40,7 +40,7 @@ pub struct Users {
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
     owner_id: Option<String>,
-    unopened: u64,
+    unopened: AtomicU64,
     parts: Mutex<Parts>,
     /// Serializes changes: each starts from the result of the previous one.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -116,7 +116,7 @@ impl Users {
             ca_file,
             issuers,
             owner_id,
-            unopened,
+            unopened: AtomicU64::new(unopened),
             parts: Mutex::new(Parts {
                 configured: Arc::new(directory),
                 stamps,
@@ -128,9 +128,10 @@ impl Users {
         })
     }
 
-    /// Secrets of access keys, targets and tiers that no key of the server opened when it started.
+    /// Secrets of access keys, targets and tiers that no key of the server opens: as of its start, or of when it read the
+    /// records again.
     pub fn unopened(&self) -> u64 {
-        self.unopened
+        self.unopened.load(Ordering::Relaxed)
     }
 
     /// The targets of replication that were added at run time.
@@ -213,7 +214,11 @@ impl Users {
     /// Errors of the store.
     pub fn read_store_again(&self, store: &Store) -> Result<(), StoreError> {
         let identities = read_identities(store)?;
-        self.replace(State::read(&identities), identities.epoch);
+        let state = State::read(&identities);
+        // The primary of a standby may seal with a key that was made since.
+        let (_, unopened) = resealed(&state, &self.keys)?;
+        self.unopened.store(unopened, Ordering::Relaxed);
+        self.replace(state, identities.epoch);
         Ok(())
     }
 

@@ -32,7 +32,7 @@ use liteio_store::KeyRing;
 
 use self::kms::Secrets;
 use super::target::{Failure, Target};
-use crate::cli::ImportMinioArgs;
+use crate::cli::{ImportMinioArgs, KeyArgs};
 
 /// The reason why an item of the source is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +90,12 @@ pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, St
     let owner = arguments.root_user.as_deref().filter(|_| secrets.root.is_some());
     let owner = owner.unwrap_or(DEFAULT_ACCESS_KEY);
     let target = Target::open(&arguments.target, ring.clone(), Some(root), owner)?;
+    if master_of_kms(arguments).is_some() {
+        target.tally.note(
+            "what MinIO encrypted is encrypted here with the same key, of MINIO_KMS_SECRET_KEY: start the server with \
+             this variable and --profile minio, or with the part behind the colon as LITEIO_MASTER_KEY",
+        );
+    }
     let imported = target.run(|target, jobs| walk::buckets(target, jobs, root, &secrets));
     let targets = targets::read(root, &secrets);
     targets.notes.iter().for_each(|note| target.tally.note(note));
@@ -119,14 +125,39 @@ fn secrets_of(arguments: &ImportMinioArgs) -> Result<Secrets, String> {
         (None, None) => None,
         _ => return Err("--root-user and --root-password belong together".to_owned()),
     };
-    let key = |text: &String| {
-        let key = text.split_once(':').map(|(_, key)| key);
-        let key = key.and_then(|key| base64_simd::STANDARD.decode_to_vec(key).ok());
-        let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
-        key.ok_or("--kms-secret-key (MINIO_KMS_SECRET_KEY) is NAME:KEY, 32 bytes in base64")
-    };
-    let kms = arguments.kms_secret_key.as_ref().map(key).transpose()?;
+    let kms = arguments.kms_secret_key.as_deref().map(kms_key).transpose()?;
     Ok(Secrets { root, kms: kms.into_iter().collect() })
+}
+
+/// The key in a text `NAME:KEY`.
+fn kms_key(text: &str) -> Result<[u8; 32], &'static str> {
+    let key = text.split_once(':').map(|(_, key)| key);
+    let key = key.and_then(|key| base64_simd::STANDARD.decode_to_vec(key).ok());
+    let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
+    key.ok_or("--kms-secret-key (MINIO_KMS_SECRET_KEY) is NAME:KEY, 32 bytes in base64")
+}
+
+/// The keys of the data directory. Without a master key, the key of MinIO's KMS is it, as in a server of
+/// the profile `minio`.
+///
+/// # Errors
+/// The key is not valid.
+pub(super) fn keys(arguments: &ImportMinioArgs) -> Result<KeyArgs, String> {
+    let mut keys = arguments.target.keys.clone();
+    if let Some(text) = master_of_kms(arguments) {
+        kms_key(text)?;
+        keys.master_key = text.split_once(':').map(|(_, key)| key.to_owned());
+    }
+    Ok(keys)
+}
+
+/// The key of MinIO's KMS that is the master key of the data directory, too.
+fn master_of_kms(arguments: &ImportMinioArgs) -> Option<&str> {
+    let target = &arguments.target;
+    let has_master = target.keys.master_key_file.is_some() || target.keys.master_key.is_some();
+    // Without a master key, that is asked for.
+    let is_asked = !has_master && !target.decrypt;
+    arguments.kms_secret_key.as_deref().filter(|_| is_asked)
 }
 
 /// Brings over the users of a drive, and reports the rest.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use s3s::S3Result;
 
-use crate::bucket_notification::EVENTS;
+use crate::bucket_notification::{EVENTS, NEVER};
 use crate::error;
 use crate::limits::FILTER_VALUE_BYTES_MAX;
 use crate::query::Query;
@@ -15,37 +15,6 @@ const BLANK_INTERVAL: Duration = Duration::from_millis(500);
 const PING_SECONDS_MAX: u64 = 3600;
 /// Most names of events.
 const NAMES_MAX: usize = 100;
-
-/// Events of MinIO that never occur here, of which clients ask for some by default: reads, actions on buckets, and
-/// background work.
-const NEVER: [&str; 26] = [
-    "s3:BucketCreated:*",
-    "s3:BucketRemoved:*",
-    "s3:ILM:DelMarkerExpirationDelete",
-    "s3:ObjectAccessed:*",
-    "s3:ObjectAccessed:Attributes",
-    "s3:ObjectAccessed:Get",
-    "s3:ObjectAccessed:GetLegalHold",
-    "s3:ObjectAccessed:GetRetention",
-    "s3:ObjectAccessed:Head",
-    "s3:ObjectCreated:DeleteTagging",
-    "s3:ObjectCreated:PutLegalHold",
-    "s3:ObjectCreated:PutRetention",
-    "s3:ObjectCreated:PutTagging",
-    "s3:ObjectManyVersions",
-    "s3:ObjectRemoved:DeleteAllVersions",
-    "s3:ObjectRemoved:NoOP",
-    "s3:ObjectTransition:*",
-    "s3:ObjectTransition:Complete",
-    "s3:ObjectTransition:Failed",
-    "s3:PrefixManyFolders",
-    "s3:Replication:OperationCompletedReplication",
-    "s3:Scanner:*",
-    "s3:Scanner:BigPrefix",
-    "s3:Scanner:LargeVersions",
-    "s3:Scanner:ManyVersions",
-    "s3:TestEvent",
-];
 
 /// The sign of life of a stream without events.
 #[derive(Clone, Debug, PartialEq, Eq)]

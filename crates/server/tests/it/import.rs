@@ -382,6 +382,7 @@ fn everything_of_a_server_comes_over() {
     let refused = from(&url, "copy", "another secret");
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("SignatureDoesNotMatch"), "{}", stderr(&refused));
+    assert!(!directory.path().join("copy").exists(), "nothing was made");
     let first = told(&from(&url, "copy", "liteio123"), 0);
     assert!(first.contains("copy: 15 imported"), "{first}");
     let again = told(&from(&url, "copy", "liteio123"), 0);
@@ -546,6 +547,46 @@ fn what_is_encrypted_stays_encrypted() {
     let named = ask(&copy, "GET", "/sealed/named", b"");
     assert_eq!((named.header(method), named.header(key_id)), (Some("aws:kms"), Some("reports")));
     assert_eq!(named.body, b"named");
+}
+
+/// With keys that are not valid every request would be refused: the first answer ends the import.
+#[test]
+fn wrong_keys_end_an_import_before_anything_is_made() {
+    let directory = directory();
+    let server = serve(&directory);
+    assert_eq!(ask(&server, "PUT", "/photos", b"").status, 200);
+    let url = server.endpoint();
+    let (bucket, missing) = (format!("{url}/photos"), format!("{url}/nowhere"));
+    for (url, access, secret, expected) in [
+        (url, "liteio", "another secret", ["SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"]),
+        (&bucket, "liteio", "another secret", ["SignatureDoesNotMatch", "--secret-key"]),
+        (&bucket, "nobody", "liteio123", ["InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"]),
+        (&missing, "liteio", "liteio123", ["NoSuchBucket", "status 404"]),
+    ] {
+        let keys = ["--access-key", access, "--secret-key", secret, "--data-dir", "copy"];
+        let output = import(&directory, &[&["s3", url][..], &keys].concat());
+        let told = stderr(&output);
+        assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
+        assert!(expected.iter().all(|it| told.contains(it)), "{told}");
+        assert!(!told.contains("alias") && !told.contains("`mb`"), "{told}");
+        assert!(output.stdout.is_empty() && !directory.path().join("copy").exists(), "{url}");
+    }
+}
+
+/// Keys may end while an import runs.
+#[test]
+fn keys_that_end_later_end_an_import() {
+    let service = Failing::start(|head, count| match count {
+        0 => ok(&[], b"<VersioningConfiguration/>"),
+        _ if head.contains("versioning") => error(400, "ExpiredToken"),
+        _ => error(404, "NoSuchKey"),
+    });
+    let directory = directory();
+    let output = import(&directory, &["s3", &format!("{}/bucket", service.url())]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("ExpiredToken") && told.contains("AWS_SESSION_TOKEN"), "{told}");
+    assert_eq!(service.requests().len(), 2, "no request after the refusal");
 }
 
 /// A service whose listing has no end must not be listed without one, and an import of the part that

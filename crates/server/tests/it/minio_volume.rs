@@ -373,3 +373,48 @@ fn an_import_brings_users_if_the_root_credentials_are_given() {
     assert_eq!(ask(&server, narrow, "GET", "/plain/hello.txt", b"").body, b"hello");
     assert_eq!(ask(&server, narrow, "GET", "/plain/dir/other.txt", b"").status, 403);
 }
+
+#[test]
+fn an_import_takes_the_key_of_the_volume() {
+    let directory = volume("volume-kms");
+    let (_, key) = KMS_KEY.1.split_once(':').expect("a name");
+    let import = |to: &str, kms: &str, more: &[&str]| {
+        let mut command = liteio(&directory);
+        command.args(["import", "minio", "vol", "--data-dir", to]).args(more);
+        command.envs(ENVIRONMENT).env(KMS_KEY.0, kms).output().expect("it runs")
+    };
+    let told = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let imported = import("data", KMS_KEY.1, &[]);
+    let notes = told(&imported);
+    assert_eq!(imported.status.code(), Some(0), "{notes}{}", stderr(&imported));
+    assert!(notes.contains("LITEIO_MASTER_KEY") && !notes.contains(key), "{notes}");
+    let arguments = ["server", "data", "--address", "127.0.0.1:0"];
+    let of_minio = Running::start(
+        liteio(&directory)
+            .args(arguments)
+            .args(["--profile", "minio"])
+            .envs(ENVIRONMENT)
+            .env(KMS_KEY.0, KMS_KEY.1),
+    );
+    let small = get(&of_minio, "/sealed/small.txt");
+    assert_eq!(small.header("x-amz-server-side-encryption"), Some("AES256"));
+    let body = small.body.clone();
+    assert_eq!(small.status, 200);
+    drop(of_minio);
+    let own = [
+        ("LITEIO_MASTER_KEY", key),
+        ("LITEIO_ACCESS_KEY", ROOT.access),
+        ("LITEIO_SECRET_KEY", ROOT.secret),
+    ];
+    let own = Running::start(liteio(&directory).args(arguments).envs(own));
+    assert_eq!(get(&own, "/sealed/small.txt").body, body);
+    assert!(get(&own, "/sealed?encryption").text().contains("AES256"));
+
+    // Other keys and wishes count before it.
+    let plain = import("plain", KMS_KEY.1, &["--decrypt"]);
+    assert!(told(&plain).contains("stored without encryption"), "{}", told(&plain));
+    let wrong = import("wrong", "my-key:short", &[]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("MINIO_KMS_SECRET_KEY"), "{}", stderr(&wrong));
+    assert!(!directory.path().join("wrong").exists(), "nothing was made");
+}

@@ -307,11 +307,16 @@ async fn a_target_is_added_at_run_time_for_one_bucket_and_shows_no_secret() {
     }
     let wrong = json!({ "endpoint": "a/b", "targetbucket": "c", "credentials": { "accessKey": "a", "secretKey": "b" } });
     assert_eq!(admin(&server, ALICE, "PUT", set, Some(wrong)).await.status, 400);
-    let made = admin(&server, ALICE, "PUT", set, Some(new("wrong"))).await.expect_status(200);
+    let made = admin(&server, ALICE, "PUT", set, Some(new(ALICE.secret_key)));
+    let made = made.await.expect_status(200);
     let arn = json_of(&made).as_str().expect("an ARN").to_owned();
     assert!(arn.starts_with("arn:minio:replication::") && arn.ends_with(":copies"), "{arn}");
-    // The same target gets other credentials.
+    // The same target gets other credentials, unless they are wrong.
     let update = format!("{set}&update=true");
+    for query in [set, &update] {
+        let mistyped = admin(&server, ALICE, "PUT", query, Some(new("wrong"))).await;
+        assert!(mistyped.text().contains("SignatureDoesNotMatch"), "{}", mistyped.everything());
+    }
     let again = admin(&server, ALICE, "PUT", &update, Some(new(ALICE.secret_key)));
     assert_eq!(json_of(&again.await.expect_status(200)), json!(arn));
     let listed =
@@ -369,6 +374,54 @@ async fn a_target_is_added_at_run_time_for_one_bucket_and_shows_no_secret() {
     enabled.send().await.expect_status(200);
     let put = server.request("PUT", "/mine?replication").by(BOB).body(&sent).send().await;
     put.expect_error(400, "InvalidRequest");
+}
+
+#[tokio::test]
+async fn a_target_that_cannot_be_used_is_refused_and_nothing_is_kept() {
+    let copy = harness::memory().await;
+    copy.bucket("unversioned").await;
+    let server = harness::in_memory_with_users(ACCOUNTS).await;
+    versioned(&server, "mine").await;
+    let there = copy.endpoint().replace("http://", "");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let nobody = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    for (endpoint, bucket, reason) in [
+        (&there, "missing", "NoSuchBucket"),
+        (&there, "unversioned", "has no versioning"),
+        (&nobody, "copies", "cannot be used"),
+    ] {
+        let keys = json!({ "accessKey": ALICE.access_key, "secretKey": ALICE.secret_key });
+        let target = json!({ "endpoint": endpoint, "targetbucket": bucket, "credentials": keys });
+        let set = "set-remote-target?bucket=mine";
+        let refused = admin(&server, ALICE, "PUT", set, Some(target)).await;
+        assert_eq!(refused.status, 400, "{}", refused.everything());
+        assert!(refused.text().contains(reason), "{}", refused.everything());
+    }
+    let listed = admin(&server, ALICE, "GET", "list-remote-targets?bucket=mine", None).await;
+    assert_eq!(json_of(&listed.expect_status(200)), json!([]));
+}
+
+/// Other services have shorter secrets than this one allows.
+#[tokio::test]
+async fn a_target_may_have_a_short_secret() {
+    let unchecked = |builder: liteio::ServerBuilder, _: &std::path::Path| {
+        builder.credentials("liteio", "liteio123").no_auth()
+    };
+    let copy = harness::start_with("memory", "us-east-1", unchecked).await;
+    versioned(&copy, "copies").await;
+    let server = harness::in_memory_with_users(ACCOUNTS).await;
+    versioned(&server, "mine").await;
+    let target = json!({
+        "endpoint": copy.endpoint().replace("http://", ""), "targetbucket": "copies",
+        "credentials": { "accessKey": "test", "secretKey": "test" },
+    });
+    let made = admin(&server, ALICE, "PUT", "set-remote-target?bucket=mine", Some(target)).await;
+    let arn = json_of(&made.expect_status(200)).as_str().expect("an ARN").to_owned();
+    let rules = document(&rule(1, ALL).replace(ARN, &arn));
+    server.put("/mine?replication", &rules).await.expect_status(200);
+    server.put("/mine/a/1", "1").await.expect_status(200);
+    while copy.get("/copies/a/1").await.status != 200 {}
 }
 
 #[tokio::test]

@@ -69,6 +69,8 @@ pub struct Settings<'s> {
     pub take_over: TakeOver,
     /// The targets of events that the server has.
     pub event_targets: Vec<KnownTarget>,
+    /// The tiers that the server has, by their names and classes.
+    pub tiers: Vec<String>,
     /// Names of the webhooks that MinIO's variables turn off, whatever its settings say.
     pub turned_off: Vec<String>,
     /// Checks a webhook of MinIO's settings, with the reason why the server cannot have it.
@@ -271,7 +273,9 @@ impl Volume {
         let former = targets::read(&self.root, &secrets);
         let event_targets = self.keep_webhooks(former, settings, &mut notes)?;
         let ring = settings.keys.clone();
-        let target = Target::of_volume(&data, owner, survey.keys, ring, event_targets, given_up)?;
+        let mut target =
+            Target::of_volume(&data, owner, survey.keys, ring, event_targets, given_up)?;
+        target.tiers.clone_from(&settings.tiers);
         notes.iter().for_each(|note| target.tally.note(note));
         if survey.uploads > 0 {
             target.tally.note(&format!(
@@ -296,10 +300,12 @@ impl Volume {
             ));
         }
         if !is_accepted {
+            let items = if left_out == 1 { "item" } else { "items" };
             return Err(format!(
-                "{left_out} items of MinIO cannot be taken over; the lines above name each with the reason. Start with \
-                 --take-over incomplete (LITEIO_TAKE_OVER=incomplete) to go on without them: they stay in {shown}, and \
-                 `liteio import s3` from a MinIO that runs on a copy of it can still bring over objects"
+                "{left_out} {items} of MinIO cannot be taken over: see the lines above. If keys are missing, set \
+                 MINIO_KMS_SECRET_KEY and start again. Or start with --take-over incomplete (LITEIO_TAKE_OVER=incomplete) \
+                 to go on without them: they stay in {shown}, and `liteio import s3` from a MinIO that runs on a copy of \
+                 it can still bring over objects"
             ));
         }
         Marker { at: now(), left_out, ..marker }.finish(&own)
