@@ -12,7 +12,7 @@ THIS = "tests/examples/test_frameworks.py::"
 # The first lines that each prints. Blocks of the same name are one program.
 EXPECTED = {
     "langchain": ["0.000 Bats hunt in the dark.", "bread Bread rises because of yeast.",
-                  "bats Bats hunt in the dark."],
+                  "bats Bats hunt in the dark.", "in nature: bats"],
     "llama_index": ["Bats hunt in the dark.", "Bread rises because of yeast."],
     "haystack": ["0.0328 A rat who loves cooking becomes a chef in Paris.",
                  "0.0323 A waitress in Paris secretly helps the people around her."],

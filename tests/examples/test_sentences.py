@@ -1,6 +1,8 @@
 """`examples/sentences.py`, with the embeddings that need no model, and with a stand-in for the package of models."""
 
+import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -20,6 +22,36 @@ def find(sandbox):
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
     return run
+
+
+def run_alone(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LITEIO_", "AWS_"))}
+    environment.update(variables, AWS_MAX_ATTEMPTS="1")
+    return subprocess.run([sys.executable, EXAMPLE, *arguments], env=environment, text=True, capture_output=True)
+
+
+def test_the_usual_variable_names_the_server(sandbox):
+    sandbox.start_server()
+    done = run_alone("--words", "flying", AWS_ENDPOINT_URL=f"http://127.0.0.1:{sandbox.ports['9000']}")
+    assert done.returncode == 0, done.stderr
+    assert "can truly fly" in done.stdout
+
+
+def test_a_server_that_is_not_there_is_one_sentence():
+    with socket.socket() as taken:
+        # Bound, and not listening: nobody else gets the port, and connections are refused.
+        taken.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        done = run_alone("--words", AWS_ENDPOINT_URL=endpoint)
+    assert done.returncode == 1
+    assert done.stderr == f"There is no server at {endpoint}: start `liteio --memory`.\n"
+
+
+@pytest.mark.parametrize("question", ["", " "])
+def test_an_empty_question_is_one_sentence(question):
+    done = run_alone("--words", question)
+    assert done.returncode == 1
+    assert "question is empty" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_nearest_sentence_comes_first(find):

@@ -6,6 +6,9 @@ use liteio_store::{RESERVE_BYTES, StoreError, Wording};
 use super::BODY_BYTES_MAX;
 use liteio_wire::reply::{ApiError, Dialect};
 
+/// Characters of an operation that an exception shows.
+const OPERATION_CHARACTERS_MAX: usize = 100;
+
 pub(super) type ApiResult<T> = Result<T, Exception>;
 
 fn exception(name: &'static str, status: StatusCode, message: impl Into<String>) -> Exception {
@@ -74,11 +77,16 @@ impl Exception {
         exception("AccessDeniedException", StatusCode::FORBIDDEN, message)
     }
 
-    pub(super) fn unknown_operation() -> Exception {
+    /// There is no operation at this path. Only the paths of tags have a slash in them.
+    pub(super) fn unknown_operation(path: &str) -> Exception {
+        let path = path.trim_start_matches('/');
+        let is_below = path.contains('/') && !path.starts_with("tags/");
+        let hint = if is_below { ": the endpoint has no path" } else { "" };
+        let shown: String = path.chars().take(OPERATION_CHARACTERS_MAX).collect();
         exception(
             "UnknownOperationException",
             StatusCode::NOT_FOUND,
-            "S3 Vectors has no such operation.",
+            format!("S3 Vectors has no operation {shown:?}{hint}"),
         )
     }
 
@@ -114,9 +122,9 @@ impl From<StoreError> for Exception {
             StoreError::InvalidField { path, message, wording } => {
                 Exception::of_field(path, message, wording)
             }
-            StoreError::NoSuchVectorBucket { .. } => {
-                Exception::not_found("The specified vector bucket could not be found")
-            }
+            StoreError::NoSuchVectorBucket { bucket } => Exception::not_found(format!(
+                "The specified vector bucket could not be found: there is no vector bucket '{bucket}'"
+            )),
             StoreError::NoSuchIndex { bucket, index } => Exception::not_found(format!(
                 "The specified index could not be found: there is no index '{index}' in the vector \
                  bucket '{bucket}'"

@@ -95,6 +95,11 @@ impl Parser {
                 Some(number) => Ok(Condition::Number(relation, number)),
                 None => Err(Exception::filter(path, "the number is out of range")),
             },
+            Value::String(_) => {
+                let message =
+                    format!("{operator} needs a number, not a string: store dates as numbers");
+                Err(Exception::filter(path, message))
+            }
             _ => Err(Exception::filter(path, format!("{operator} needs a number"))),
         };
         let condition = match operator {
@@ -155,8 +160,11 @@ fn is_alike(name: &str, operator: &str) -> bool {
 
 fn list<'a>(value: &'a Value, path: &str) -> ApiResult<&'a [Value]> {
     match value {
-        Value::Array(values) if !values.is_empty() => Ok(values),
-        _ => Err(Exception::filter(path, "it is not a list with elements")),
+        Value::Array(values) if values.is_empty() => {
+            Err(Exception::filter(path, "the list is empty: leave the condition out"))
+        }
+        Value::Array(values) => Ok(values),
+        _ => Err(Exception::filter(path, "it is not a list")),
     }
 }
 
@@ -234,7 +242,11 @@ mod tests {
             (json!({"a": [1]}), "'/filter/a'"),
             (json!({"a": null}), "'/filter/a'"),
             (json!({"a": {"$gt": "x"}}), "'/filter/a/$gt'"),
-            (json!({"a": {"$in": []}}), "'/filter/a/$in'"),
+            (json!({"a": {"$gte": "2024-01-01"}}), "not a string: store dates as numbers"),
+            (json!({"a": {"$lt": [1]}}), "$lt needs a number"),
+            (json!({"a": {"$in": []}}), "the list is empty: leave the condition out"),
+            (json!({"a": {"$in": 1}}), "'/filter/a/$in', it is not a list"),
+            (json!({"$and": []}), "'/filter/$and', the list is empty"),
             (json!({"a": {"$in": [1, {}]}}), "'/filter/a/$in/1'"),
             (json!({"a": {"$exists": 1}}), "'/filter/a/$exists'"),
             (json!({"a": {"$startsWith": 1}}), "'/filter/a/$startsWith'"),

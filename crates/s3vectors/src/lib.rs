@@ -16,6 +16,7 @@
 //! | `put_body`, `query_body`, `elements`, `float`, `reader` | Bodies of PutVectors and QueryVectors: a pull parser without a JSON tree, numbers as the nearest `f32` |
 //! | `fields`, `unique`, `document`, `filter` | Other fields, with the path of an error; JSON trees without repeated members; metadata; filters |
 //! | `arn`, `resource`, `context` | Names in requests, permission on them, facts for conditions |
+//! | `names` | Names in a request that nothing has checked yet, for the test API |
 //! | `page_token` | Opaque tokens, checked when they come back |
 //! | `error` | The exceptions, and the only map from `StoreError` to them |
 //!
@@ -40,6 +41,7 @@ mod fields;
 mod filter;
 mod float;
 mod index;
+mod names;
 mod page_token;
 mod put_body;
 mod query;
@@ -50,6 +52,8 @@ mod tags;
 mod unique;
 mod vector;
 mod vector_bucket;
+
+pub use self::names::names_in;
 
 use std::sync::Arc;
 
@@ -142,11 +146,11 @@ impl Route {
         if let Some(arn) = path.strip_prefix("tags/") {
             let arn = percent_encoding::percent_decode_str(arn).decode_utf8();
             let arn = arn.map_err(|_| Exception::field("/resourceArn", "it is not UTF-8"))?;
-            let action = tags::action(method).ok_or_else(Exception::unknown_operation)?;
+            let action = tags::action(method).ok_or_else(|| Exception::unknown_operation(path))?;
             return Ok((Route::Tags(method.clone(), arn.into_owned()), action));
         }
         let found = OPERATIONS.iter().find(|(name, ..)| *name == path && method == Method::POST);
-        let (name, action, run) = found.ok_or_else(Exception::unknown_operation)?;
+        let (name, action, run) = found.ok_or_else(|| Exception::unknown_operation(path))?;
         Ok((Route::Operation(name, *run), *action))
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
             store.remove_vector_tags(&tagged, keys).wait()?;
             done()
         }
-        _ => Err(Exception::unknown_operation()),
+        _ => Err(Exception::unknown_operation("tags/")),
     }
 }
 

@@ -392,7 +392,7 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"nowhere"}"#,
         404,
         "NotFoundException",
-        "The specified vector bucket could not be found",
+        "The specified vector bucket could not be found: there is no vector bucket 'nowhere'",
     ),
     (
         "GetVectorBucket",
@@ -413,7 +413,7 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"nowhere"}"#,
         404,
         "NotFoundException",
-        "The specified vector bucket could not be found",
+        "The specified vector bucket could not be found: there is no vector bucket 'nowhere'",
     ),
     (
         "GetIndex",

@@ -99,7 +99,9 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
     let keys: Vec<String> = (0..51).map(|number| format!(r#""k{number}":1"#)).collect();
     let many_keys = with(&format!("{{{}}}", keys.join(",")));
     let large = with(&format!(r#"{{"text":"{}"}}"#, "x".repeat(41_000)));
-    let filterable = with(&format!(r#"{{"n":"{}"}}"#, "x".repeat(2_100)));
+    let filterable = with(&format!(r#"{{"m":"x","n":"{}"}}"#, "x".repeat(2_100)));
+    let too_long =
+        "Filterable metadata must have at most 2048 bytes: \"n\" has 2101; only a new index can";
     let nested =
         |depth| with(&format!(r#"{{"text":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth)));
     let (deep, deeper) = (nested(127), nested(300));
@@ -135,7 +137,7 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
         (&with(r#"{"n":null}"#), ("/vectors/1/metadata/n", "a list of these, but null")),
         (&many_keys, ("/vectors/1/metadata", "Metadata object must have at most 50 keys")),
         (&large, ("/vectors/1/metadata", "Metadata must have at most 40960 bytes")),
-        (&filterable, ("/vectors/1/metadata", "Filterable metadata must have at most 2048 bytes")),
+        (&filterable, ("/vectors/1/metadata", too_long)),
         (&deep, ("/vectors/1/metadata", "recursion limit")),
         (&deeper, ("/vectors/1/metadata", "nested more than")),
     ];
@@ -234,7 +236,7 @@ async fn bad_queries_are_refused_by_field() {
         ),
         (&with(r#"{"n":{"$gt":"x"}}"#), ("/filter/n/$gt", "needs a number")),
         (&with(r#"{"n":{"$startsWith":1}}"#), ("/filter/n/$startsWith", "needs a string")),
-        (&with(r#"{"n":{"$in":[]}}"#), ("/filter/n/$in", "list with elements")),
+        (&with(r#"{"n":{"$in":[]}}"#), ("/filter/n/$in", "the list is empty")),
         (&with(r#"{"n":{"$in":[1,{}]}}"#), ("/filter/n/$in/1", "not a string")),
         (&with(r#"{"$or":[{"n":1},7]}"#), ("/filter/$or/1", "is an object")),
         (&with("[]"), ("/filter", "is an object")),
@@ -267,7 +269,11 @@ async fn bad_queries_are_refused_by_field() {
             expect_exception(&response, 400, "ValidationException", wrong);
         }
         let unknown = server.vectors("/PutVector", "{}").send().await;
-        expect_exception(&unknown, 404, "UnknownOperationException", ("", "operation"));
+        let told = ("", "S3 Vectors has no operation \"PutVector\"");
+        expect_exception(&unknown, 404, "UnknownOperationException", told);
+        let below = server.vectors("v1/CreateVectorBucket", "{}").send().await;
+        let told = ("", "no operation \"v1/CreateVectorBucket\": the endpoint has no path");
+        expect_exception(&below, 404, "UnknownOperationException", told);
     }
 }
 

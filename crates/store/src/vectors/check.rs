@@ -111,6 +111,7 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
         return Wrong::whole(format!("Metadata object must have at most {METADATA_KEYS_MAX} keys"));
     }
     let (mut filterable, mut total) = (0, 0);
+    let mut largest: (usize, &str) = (0, "");
     for (key, value) in &metadata.0 {
         let characters = key.chars().count();
         if !(1..=METADATA_KEY_CHARACTERS_MAX).contains(&characters) {
@@ -133,6 +134,7 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
             continue;
         }
         filterable += bytes;
+        largest = largest.max((bytes, key.as_str()));
         if let MetadataValue::Document(text) = value {
             let but = if text == "null" { ", but null" } else { "" };
             let message = format!(
@@ -142,10 +144,15 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
             return Wrong::member(key, message);
         }
     }
-    let limits = [
-        (total, METADATA_BYTES_MAX, "Metadata"),
-        (filterable, FILTERABLE_BYTES_MAX, "Filterable metadata"),
-    ];
-    let (.., bytes_max, what) = limits.into_iter().find(|(bytes, max, _)| bytes > max)?;
-    Wrong::whole(format!("{what} must have at most {bytes_max} bytes"))
+    if total > METADATA_BYTES_MAX {
+        return Wrong::whole(format!("Metadata must have at most {METADATA_BYTES_MAX} bytes"));
+    }
+    if filterable > FILTERABLE_BYTES_MAX {
+        let (bytes, key) = largest;
+        return Wrong::whole(format!(
+            "Filterable metadata must have at most {FILTERABLE_BYTES_MAX} bytes: {key:?} has {bytes}; \
+             only a new index can name it in nonFilterableMetadataKeys"
+        ));
+    }
+    None
 }
