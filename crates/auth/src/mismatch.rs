@@ -1,6 +1,6 @@
 //! Signatures that do not match, for the log of an operator (`--log debug`).
 //!
-//! The usual causes are a proxy that changes the host, and a signer for other services than S3. Both can be
+//! The usual causes are another host or method than the signed one, and a signer for other services than S3. They can be
 //! told, by a look whether the signature fits the request with that difference. It is never accepted.
 
 use http::request::Parts;
@@ -10,6 +10,10 @@ use super::signing_key::hex_digest;
 
 /// Hosts with these ports are the same as without, for a client.
 const DEFAULT_PORTS: [&str; 2] = [":80", ":443"];
+/// Names of the machine itself: a URL that is signed for one is often used with another.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+/// The methods that URLs are signed for.
+const METHODS: [&str; 5] = ["GET", "PUT", "HEAD", "POST", "DELETE"];
 
 /// Logs a signature that does not match. `matches` checks one against the hash of a canonical request.
 pub(super) fn log(
@@ -32,7 +36,9 @@ pub(super) fn log(
         host = host_of(&text).unwrap_or("not signed"),
         signed_headers = signed_headers.unwrap_or_default(),
         payload_hash = payload_hash.unwrap_or_default(),
-        difference = difference.as_deref().unwrap_or("not found: the secret key may be another"),
+        difference = difference.as_deref().unwrap_or(
+            "not found: the secret key may be another, or a signed header or the query was changed"
+        ),
         "the signature does not match"
     );
 }
@@ -49,28 +55,43 @@ fn difference(
     matches: impl Fn(&str) -> bool,
 ) -> Option<String> {
     if let Some(host) = host_of(canonical) {
-        let bare = DEFAULT_PORTS.iter().find_map(|port| host.strip_suffix(port));
-        let name = host.rsplit_once(':').map(|(name, _)| name);
-        let with_port = DEFAULT_PORTS.map(|port| format!("{host}{port}"));
-        let others = bare.into_iter().chain(name).chain(forwarded);
-        let mut others = others.chain(with_port.iter().map(String::as_str));
-        let fits = |other: &&str| {
-            let changed =
-                canonical.replacen(&format!("\nhost:{host}\n"), &format!("\nhost:{other}\n"), 1);
-            *other != host && matches(&changed)
+        let with = |other: &str| {
+            canonical.replacen(&format!("\nhost:{host}\n"), &format!("\nhost:{other}\n"), 1)
         };
-        if let Some(signed) = others.find(fits) {
+        let mut others = other_hosts(host, forwarded).into_iter();
+        if let Some(signed) = others.find(|other| other != host && matches(&with(other))) {
             return Some(format!(
-                "the client signed the host {signed}, and {host} has come: a proxy changes it, let it pass the header Host on"
+                "the client signed the host {signed}, and {host} has come: use a URL with the host that it was signed for, and let a \
+                 proxy pass the header Host on"
             ));
         }
     }
     let (method, rest) = canonical.split_once('\n')?;
+    let with = |other: &&&str| **other != method && matches(&format!("{other}\n{rest}"));
+    if let Some(signed) = METHODS.iter().find(with) {
+        return Some(format!("the client signed the method {signed}, and {method} has come"));
+    }
     let (path, rest) = rest.split_once('\n')?;
     let twice = format!("{method}\n{}\n{rest}", path.replace('%', "%25"));
     (path.contains('%') && matches(&twice)).then(|| {
         "the client encodes the path twice: it signs as for other services than S3".to_owned()
     })
+}
+
+/// The hosts that a client may have signed where `host` has come.
+fn other_hosts(host: &str, forwarded: Option<&str>) -> Vec<String> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
+        _ => (host, ""),
+    };
+    let mut others: Vec<String> = DEFAULT_PORTS.map(|port| format!("{host}{port}")).into();
+    others.extend(forwarded.map(str::to_owned));
+    let is_loopback = LOOPBACK.contains(&name);
+    for name in LOOPBACK.iter().filter(|_| is_loopback).chain([&name]) {
+        others.push((*name).to_owned());
+        others.push(format!("{name}:{port}"));
+    }
+    others
 }
 
 #[cfg(test)]
@@ -91,12 +112,22 @@ mod tests {
             ("s3.example.com", "s3.example.com:9000", None),
             ("s3.example.com:443", "s3.example.com", None),
             ("files.example.com", "127.0.0.1:9000", Some("files.example.com")),
+            ("127.0.0.1:9000", "localhost:9000", None),
+            ("localhost:9000", "[::1]:9000", None),
+            ("[::1]", "localhost", None),
         ];
         for (signed, received, forwarded) in rows {
             let told = found(&canonical("/a", signed), &canonical("/a", received), forwarded);
             let told = told.expect("a difference");
             assert!(told.contains(&format!("signed the host {signed}, and {received}")), "{told}");
         }
+    }
+
+    #[test]
+    fn the_method_that_a_client_signed_is_told() {
+        let received = canonical("/a", "h");
+        let told = found(&received.replacen("GET", "PUT", 1), &received, None);
+        assert_eq!(told.as_deref(), Some("the client signed the method PUT, and GET has come"));
     }
 
     #[test]

@@ -86,7 +86,10 @@ pub(crate) fn banner(
     };
     let data = match &config.storage {
         Storage::Memory => "in memory".to_owned(),
-        Storage::Directory { path, .. } => path.display().to_string(),
+        // Where it was started from is not seen later.
+        Storage::Directory { path, .. } => {
+            std::path::absolute(path).as_ref().unwrap_or(path).display().to_string()
+        }
         Storage::Cluster(cluster) => {
             format!("cluster {}, as the server {}", cluster.name, cluster.server_name)
         }
@@ -129,7 +132,7 @@ pub(crate) fn banner(
     }
     let _ = writeln!(
         block,
-        "\n  AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_REGION={} \
+        "\n  AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_DEFAULT_REGION={} \
          aws --endpoint-url {} s3 ls\n",
         config.region,
         endpoint(address, encryption.is_some())
@@ -161,11 +164,12 @@ mod tests {
             format!(
                 "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  \
                  Console      http://127.0.0.1:9000/_liteio/console/\n  Region       us-east-1, and any other\n  \
-                 Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
+                 Credentials  liteio / liteio123 (default)\n  Data         {}\n  \
                  Durability   fsync: acknowledged writes survive a power failure\n\n  \
-                 AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_REGION=us-east-1 \
+                 AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_DEFAULT_REGION=us-east-1 \
                  aws --endpoint-url http://127.0.0.1:9000 s3 ls\n\n",
-                env!("CARGO_PKG_VERSION")
+                env!("CARGO_PKG_VERSION"),
+                std::path::absolute("data").expect("a path").display()
             )
         );
     }

@@ -27,7 +27,7 @@ use crate::{
 };
 use liteio_client::scraper;
 use liteio_import as import;
-use liteio_observe::telemetry;
+use liteio_observe::telemetry::{self, LogGuard};
 use liteio_store::{Clock as _, SystemClock};
 use liteio_wire::serve::stop_signal;
 
@@ -212,7 +212,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
     };
-    let result = runtime.block_on(serve_until_told(config, arguments.minio.quiet));
+    let result = runtime.block_on(serve_until_told(config, arguments.minio.quiet, &log));
     drop(runtime);
     // Flush the log first, so that the reason for the failure comes after the lines that led to it.
     drop(log);
@@ -273,7 +273,11 @@ fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
 }
 
 /// Returns the reason why the server has ended without a signal, if it has.
-async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<String>, ServerError> {
+async fn serve_until_told(
+    config: Config,
+    is_quiet: bool,
+    log: &LogGuard,
+) -> Result<Option<String>, ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
     // Before the start, so that a signal during the start is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
@@ -295,6 +299,8 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
             return Ok(None);
         }
     };
+    // Who waits for the banner finds above it what the server has to say of its settings.
+    log.flush();
     // Generated credentials are shown even with `--quiet`: nobody could use the server without
     // them.
     if !is_quiet || server.has_new_credentials() {

@@ -62,7 +62,7 @@ impl ExecError {
     /// The exit code for this error.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            ExecError::Config(_) => 2,
+            ExecError::Config(_) | ExecError::Server(ServerError::Config(_)) => 2,
             ExecError::Server(_) | ExecError::System(_) => 1,
             ExecError::Command { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => NOT_FOUND,
@@ -86,6 +86,8 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         data_dir: None,
         durability: None,
         address: local(),
+        host: None,
+        port: None,
         plain_address: given.plain_address.as_ref().and_then(|_| local()),
         iceberg_address: given.iceberg_address.as_ref().and_then(|_| local()),
         website_address: given.website_address.as_ref().and_then(|_| local()),

@@ -32,15 +32,19 @@ pub(crate) fn check(url: &str, ca_file: Option<&Path>) -> Result<String, String>
     let answer = get(&url_parts, ca_file).map_err(|error| format!("{url}: {error}"))?;
     let (status, body) = parse_answer(&answer).ok_or(format!("{url}: not an HTTP answer"))?;
     match status {
-        200 => Ok(body.to_owned()),
+        200 => Ok(first_line(body).to_owned()),
         _ => Err(format!("{url}: {status} {}", message(body))),
     }
 }
 
-/// The message of an error document of S3, as a port for HTTPS answers a plain request; any other body as it is.
+fn first_line(body: &str) -> &str {
+    body.lines().next().unwrap_or_default()
+}
+
+/// The message of an error document of S3, as a port for HTTPS answers a plain request; the first line of any other body.
 fn message(body: &str) -> &str {
     let message = body.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</Message>"));
-    message.map_or(body, |(message, _)| message)
+    message.map_or(first_line(body), |(message, _)| message)
 }
 
 /// The parts of a URL.
@@ -175,7 +179,7 @@ fn parse_answer(answer: &[u8]) -> Option<(u16, &str)> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
-    Some((status, body.lines().next().unwrap_or_default()))
+    Some((status, body))
 }
 
 #[cfg(test)]
@@ -184,9 +188,9 @@ mod tests {
 
     #[test]
     fn an_error_document_is_told_by_its_message() {
-        let document = "<Error><Code>InvalidRequest</Code><Message>Use https://.</Message></Error>";
+        let document = "<?xml version=\"1.0\"?>\n<Error><Code>InvalidRequest</Code><Message>Use https://.</Message></Error>";
         assert_eq!(message(document), "Use https://.");
-        assert_eq!(message("degraded: the device is full"), "degraded: the device is full");
+        assert_eq!(message("degraded: the device is full\nx"), "degraded: the device is full");
     }
 
     #[test]
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn answers() {
         let rows: [(&[u8], _); 4] = [
-            (b"HTTP/1.1 200 OK\r\na: b\r\n\r\nready\n", Some((200, "ready"))),
+            (b"HTTP/1.1 200 OK\r\na: b\r\n\r\nready\n", Some((200, "ready\n"))),
             (b"HTTP/1.0 503 No\r\n\r\n", Some((503, ""))),
             (b"HTTP/1.1 200 OK\r\n", None),
             (b"SSH-2.0\r\n\r\n", None),

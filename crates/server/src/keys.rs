@@ -57,13 +57,18 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         Some(MasterKeySource::Text(text)) => {
             master_keys(text).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
         }
-        Some(MasterKeySource::File(path)) => private_file::parsed(path, master_keys)?,
+        Some(MasterKeySource::File(path)) => {
+            let keys = private_file::parsed(path, master_keys);
+            keys.map_err(|error| format!("--master-key-file (LITEIO_MASTER_KEY_FILE): {error}"))?
+        }
     };
     let named = match &sources.kms_file {
         None if sources.master == Some(MasterKeySource::OfProcess) => vec![default_key()?],
         None => Vec::new(),
         Some(path) => {
-            private_file::parsed(path, |text| kms_file(text).and_then(|file| named_keys(&file)))?
+            let parse = |text: &str| kms_file(text).and_then(|file| named_keys(&file));
+            let keys = private_file::parsed(path, parse);
+            keys.map_err(|error| format!("--kms-key-file (LITEIO_KMS_KEY_FILE): {error}"))?
         }
     };
     Ok(KeyRing::new(master, named))
@@ -77,10 +82,11 @@ pub(crate) fn backup_key(path: &Path) -> Result<[u8; 32], String> {
     let keys = private_file::parsed(path, master_keys)?;
     match &*keys {
         [key] => Ok(*key.expose()),
-        // A file of master keys that was rotated: a backup would have another key from then on.
+        // A file that was rotated: a backup would have another key from then on.
         _ => Err(format!(
-            "{} has {} keys, but a backup has one for ever: `liteio key new FILE` creates a file \
-             for it",
+            "{} has {} keys, but a backup has one for ever: if it is the backup's and was rotated, keep its last line, \
+             and remove the first, which `liteio key rotate` has put before it; `liteio key new FILE` creates a file for \
+             a new backup",
             path.display(),
             keys.len()
         )),
@@ -126,12 +132,16 @@ fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
     let Some(name) = &arguments.name else {
         if path.exists() {
             return Err(format!(
-                "{} exists: `liteio key rotate` adds a new key to it",
+                "{} exists: `liteio key rotate` adds a new key to a file of master keys; the key of a backup is one \
+                 for ever, so choose another file for a new backup",
                 path.display()
             ));
         }
         write(path, &format!("{}\n", generate()?))?;
-        return Ok(format!("{}: a new master key\n", path.display()));
+        return Ok(format!(
+            "{}: a new key, for --master-key-file or --backup-key-file\n",
+            path.display()
+        ));
     };
     let mut file = match path.exists() {
         true => private_file::parsed(path, kms_file)?,
@@ -166,9 +176,16 @@ fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
             write_kms(path, &file)?;
         }
     }
+    let backups = match arguments.name {
+        None => {
+            " This is for master keys: a backup has one key for ever, so remove the first line again from the file of \
+             its key."
+        }
+        Some(_) => "",
+    };
     Ok(format!(
         "{}: a new version encrypts after the next start of the server. The former ones are needed until \
-         `liteio key rewrap` has run.\n",
+         `liteio key rewrap` has run.{backups}\n",
         path.display()
     ))
 }

@@ -46,7 +46,7 @@
 //! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
 //! | `output` | Standard output of the commands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
-//! | `notify`, `condition` | Messages to the service manager, and what they say |
+//! | `notify` | Messages to the service manager |
 //! | `platform` | Signals and limits of the process |
 //! | `own_pages` | Resident pages of the program's own file |
 //!
@@ -71,7 +71,6 @@ mod banner;
 mod cli;
 mod cluster;
 mod command;
-mod condition;
 mod config;
 mod credentials_command;
 mod dispatch;

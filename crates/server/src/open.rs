@@ -31,8 +31,13 @@ use liteio_wire::cors::Cors;
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct OpenError(String);
+pub(crate) enum OpenError {
+    /// A setting is not valid, or its file: another start would not help.
+    #[error("{0}")]
+    Setting(String),
+    #[error("{0}")]
+    Failed(String),
+}
 
 /// The opened parts of a server.
 pub(crate) struct Opened {
@@ -65,18 +70,18 @@ pub(crate) async fn open(
     // Users are opened first: an invalid users file must not leave a new data directory behind.
     let configured = match config.credentials {
         CredentialsSource::Made => None,
-        _ => Some(ConfiguredUsers::read(&config.identity()).map_err(OpenError)?),
+        _ => Some(users(config)?),
     };
-    let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
-    let plan = Plan::read(&config.preparation).map_err(OpenError)?;
-    let destinations = config.events.all_targets().map_err(OpenError)?;
-    let remote_targets = config.replication.all_targets().map_err(OpenError)?;
-    let tiers = config.tiers.all_tiers().map_err(OpenError)?;
+    let keys = Arc::new(keys::open(&config.keys).map_err(OpenError::Setting)?);
+    let plan = Plan::read(&config.preparation).map_err(OpenError::Failed)?;
+    let destinations = config.events.all_targets().map_err(OpenError::Failed)?;
+    let remote_targets = config.replication.all_targets().map_err(OpenError::Failed)?;
+    let tiers = config.tiers.all_tiers().map_err(OpenError::Failed)?;
     let ca_file = config.events.ca_file.as_deref();
-    let targets = open_targets(&destinations, ca_file).map_err(OpenError)?;
+    let targets = open_targets(&destinations, ca_file).map_err(OpenError::Failed)?;
     // The audit file may be in the data directory, and its reason names no owner.
-    let followers =
-        followers(config).map_err(|reason| OpenError(unwritable(config).unwrap_or(reason)))?;
+    let followers = followers(config)
+        .map_err(|reason| OpenError::Failed(unwritable(config).unwrap_or(reason)))?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -85,12 +90,12 @@ pub(crate) async fn open(
             if let Storage::Cluster(settings) = &config.storage {
                 let (settings, keys) = (settings.clone(), Arc::clone(&keys));
                 let opened = offload.run(move || cluster::open(&settings, &keys)).await;
-                let opened = opened.map_err(|error| OpenError(error.to_string()))?;
-                store_config.backend = Backend::Cluster(opened.map_err(OpenError)?);
+                let opened = opened.map_err(|error| OpenError::Failed(error.to_string()))?;
+                store_config.backend = Backend::Cluster(opened.map_err(OpenError::Failed)?);
             }
             store_config.keys = Arc::clone(&keys);
             if let Some(settings) = &config.backup {
-                store_config.blob_source = Some(lazy::source(settings).map_err(OpenError)?);
+                store_config.blob_source = Some(lazy::source(settings).map_err(OpenError::Failed)?);
             }
             if let Some(TestHooks { clock, events }) = tests {
                 store_config.clock = Arc::clone(clock) as _;
@@ -101,7 +106,7 @@ pub(crate) async fn open(
                 None => Store::open(store_config),
             });
             let opened = opened.await;
-            let opened = opened.map_err(|error| OpenError(error.to_string()))?;
+            let opened = opened.map_err(|error| OpenError::Failed(error.to_string()))?;
             opened.map_err(|error| refused(config, &error))?
         }
     };
@@ -111,17 +116,17 @@ pub(crate) async fn open(
     let (configured, made) = match configured {
         Some(configured) => (configured, None),
         None => {
-            let made = MadeCredentials::of(&config.storage, &store).map_err(OpenError)?;
+            let made = MadeCredentials::of(&config.storage, &store).map_err(OpenError::Failed)?;
             let with_them =
                 IdentitySettings { credentials: made.source.clone(), ..config.identity() };
-            (ConfiguredUsers::read(&with_them).map_err(OpenError)?, Some(made))
+            (ConfiguredUsers::read(&with_them).map_err(OpenError::Failed)?, Some(made))
         }
     };
-    let configured = configured.take_over(&store).map_err(OpenError)?;
+    let configured = configured.take_over(&store).map_err(OpenError::Failed)?;
     let (opened, ring) = (store.clone(), Arc::clone(&keys));
     let users = offload.run(move || Users::open(configured, &opened, &ring)).await;
-    let users = users.map_err(|error| OpenError(error.to_string()))?;
-    let users = users.map_err(|error| OpenError(error.to_string()))?;
+    let users = users.map_err(|error| OpenError::Failed(error.to_string()))?;
+    let users = users.map_err(|error| OpenError::Failed(error.to_string()))?;
     let made_targets = users.remote_targets();
     let made_tiers = users.tiers();
     drop_events(&config.events, &store)?;
@@ -186,7 +191,7 @@ pub(crate) async fn prepare_bucket(
     app: &App,
     name: String,
 ) -> Result<(), OpenError> {
-    let plan = Plan::read(&config.preparation).map_err(OpenError)?;
+    let plan = Plan::read(&config.preparation).map_err(OpenError::Failed)?;
     prepare(plan, app, Some(name)).await
 }
 
@@ -201,7 +206,8 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
         .map(|it| Owner { id: it.canonical_id.clone(), display_name: it.display_name.clone() });
     let site = Site {
         store: app.store.clone(),
-        owner: owner.ok_or_else(|| OpenError("the buckets would have no owner".to_owned()))?,
+        owner: owner
+            .ok_or_else(|| OpenError::Failed("the buckets would have no owner".to_owned()))?,
         region: app.region.clone(),
         object_ownership: app.object_ownership,
         only,
@@ -209,7 +215,7 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
     };
     let _given_up = GiveUp(Arc::clone(&site.given_up));
     let made = app.offload().run(move || plan.make(&site)).await;
-    made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
+    made.map_err(|error| OpenError::Failed(error.to_string()))?.map_err(OpenError::Failed)
 }
 
 /// The advice about a data directory that this user cannot write to.
@@ -220,22 +226,33 @@ fn unwritable(config: &Config) -> Option<String> {
     }
 }
 
+/// The configured users.
+fn users(config: &Config) -> Result<ConfiguredUsers, OpenError> {
+    ConfiguredUsers::read(&config.identity()).map_err(|reason| match &config.credentials {
+        // Issuers come from elsewhere.
+        CredentialsSource::File(path) if reason.contains(&*path.to_string_lossy()) => {
+            OpenError::Setting(format!("--credentials-file (LITEIO_CREDENTIALS_FILE): {reason}"))
+        }
+        _ => OpenError::Setting(reason),
+    })
+}
+
 /// The error for a failed open, with advice if the directory is not writable.
 fn refused(config: &Config, error: &StoreError) -> OpenError {
     match &config.storage {
-        Storage::Directory { path, .. } if path.is_file() => OpenError(format!(
+        Storage::Directory { path, .. } if path.is_file() => OpenError::Failed(format!(
             "{} is a file: give a directory for the data (--data-dir DIR)",
             path.display()
         )),
         Storage::Directory { path, .. } => match refusal_to_write(path) {
-            None if matches!(error, StoreError::NoSpace) => OpenError(no_space(path)),
+            None if matches!(error, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
             None if matches!(error, StoreError::NotADataDirectory { .. }) => {
-                OpenError(format!("{}: {error}", path.display()))
+                OpenError::Failed(format!("{}: {error}", path.display()))
             }
-            Some(advice) => OpenError(format!("{error}; {advice}")),
-            None => OpenError(error.to_string()),
+            Some(advice) => OpenError::Failed(format!("{error}; {advice}")),
+            None => OpenError::Failed(error.to_string()),
         },
-        Storage::Memory | Storage::Cluster(_) => OpenError(error.to_string()),
+        Storage::Memory | Storage::Cluster(_) => OpenError::Failed(error.to_string()),
     }
 }
 
@@ -262,7 +279,8 @@ impl Drop for GiveUp {
 /// Deletes the queued events of removed targets.
 fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
     for name in &events.dropped {
-        let dropped = store.drop_events(name).map_err(|error| OpenError(error.to_string()))?;
+        let dropped =
+            store.drop_events(name).map_err(|error| OpenError::Failed(error.to_string()))?;
         tracing::warn!(
             event_target = name,
             dropped,

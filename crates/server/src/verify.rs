@@ -33,7 +33,9 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     }
     print_missing(path, &missing);
     say!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
-    say!("{COPY_ADVICE}");
+    if !damaged.is_empty() {
+        say!("{COPY_ADVICE}");
+    }
     Ok(damaged.is_empty() && missing.is_empty())
 }
 
@@ -70,7 +72,8 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
     let config = StoreConfig { keys: Arc::new(keys), ..StoreConfig::directory(path) };
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
     let report = report.map_err(|error| match error {
-        StoreError::InUse { .. } => format!("{}; stop it first. {COPY_ADVICE}", named(error)),
+        // It names the directory, and says to stop its process.
+        StoreError::InUse { message } => format!("{message}. {COPY_ADVICE}"),
         error => named(error),
     })?;
     if report.is_unlocked {

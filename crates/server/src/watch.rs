@@ -23,7 +23,12 @@ pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) {
                 _ = looks.tick() => {}
                 _ = stopping.wait_for(|it| *it) => return,
             }
-            seen.look(Now::of(&store));
+            let now = Now::of(&store);
+            // A store that the end of the server has closed takes no writes, either.
+            if *stopping.borrow() {
+                return;
+            }
+            seen.look(now);
         }
     });
 }
@@ -32,6 +37,8 @@ pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) {
 #[derive(Clone, Debug, Default)]
 struct Now {
     is_full: bool,
+    /// The reason, if a failure ended all writes.
+    failed: Option<String>,
     /// The reason, while only the time of the lease keeps writes out.
     fenced: Option<String>,
     /// Writes are refused, whatever for.
@@ -41,8 +48,14 @@ struct Now {
 impl Now {
     fn of(store: &Store) -> Now {
         let suspended = store.suspended();
+        let (is_full, failed) = match store.health() {
+            StoreHealth::Ready => (false, None),
+            StoreHealth::Full => (true, None),
+            StoreHealth::ReadOnly { reason } => (false, Some(reason)),
+        };
         Now {
-            is_full: store.health() == StoreHealth::Full,
+            is_full,
+            failed,
             is_suspended: suspended.is_some(),
             fenced: suspended.filter(|_| store.is_fenced()).map(|error| error.to_string()),
         }
@@ -53,12 +66,21 @@ impl Now {
 #[derive(Debug, Default)]
 struct Seen {
     is_full: bool,
+    has_failed: bool,
     is_fenced: bool,
 }
 
 impl Seen {
     /// Tells what has changed.
     fn look(&mut self, now: Now) {
+        // Only the next start admits writes after a failure.
+        if let Some(reason) = now.failed {
+            if !self.has_failed {
+                tracing::warn!(reason, "writes are refused until the server is started again");
+                self.has_failed = true;
+            }
+            return;
+        }
         if now.is_full != self.is_full {
             match now.is_full {
                 true => tracing::warn!(

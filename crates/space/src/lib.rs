@@ -60,7 +60,7 @@ use liteio_tables::{self as tables, BasicCredentials, Maintenance, TablesService
 use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
-use liteio_wire::origin::{Locale, Origin};
+use liteio_wire::origin::{DenialBy, Locale, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, Dialect, Reply};
 
 /// The operation of services with the JSON protocol.
@@ -353,7 +353,17 @@ impl Space {
             Err(error) => {
                 let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
                 return Err(match claimed.and_then(Service::claimed) {
-                    Some(Service::S3Vectors) => vectors::refusal(&error),
+                    Some(Service::S3Vectors) => {
+                        origin.found.note_vectors("", None);
+                        let refusal = vectors::refusal(&error);
+                        // One exception for what S3 has many codes for.
+                        if refusal.code() == "AccessDeniedException" {
+                            origin.found.note_denial(DenialBy::Nobody, || {
+                                format!("{}: {}", error.code(), error.message())
+                            });
+                        }
+                        refusal
+                    }
                     Some(Service::Iam) => iam::refusal(&error),
                     Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
                     Some(Service::S3Tables) => tables::s3tables::refusal(&error),
@@ -369,7 +379,12 @@ impl Space {
                 .map_err(|error| iam::refusal(&error))?;
         }
         match service {
-            Some(Service::S3Vectors) => return Box::pin(self.vectors.call(request)).await,
+            Some(Service::S3Vectors) => {
+                let reply = Box::pin(self.vectors.call(request)).await;
+                // Without effect, unless it was refused before its names were read.
+                origin.found.note_vectors("", None);
+                return reply;
+            }
             Some(Service::Iam) => {
                 return Box::pin(self.iam.call(Api::Iam, request, origin)).await;
             }

@@ -50,6 +50,17 @@ impl Default for VectorCache {
     }
 }
 
+/// The use of a data directory at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectoryUse {
+    /// No process writes to it.
+    Nobody,
+    /// A process does: a server of this role, or for [`Role::Primary`] also a command.
+    Writer(Role),
+    /// This user may not see it.
+    Unknown,
+}
+
 /// The part of a store in a pair of servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {

@@ -62,6 +62,14 @@ pub(crate) fn write_promoted(disk: &dyn Disk) -> Result<(), StoreError> {
     write_format(disk, FORMAT_OF_ROWS)
 }
 
+/// The role of the server of a directory of this format.
+pub(crate) fn role_of(format: u32) -> Role {
+    match format {
+        FORMAT_OF_STANDBY => Role::Standby,
+        _ => Role::Primary,
+    }
+}
+
 /// The format of a directory that a program with this configuration creates.
 pub(crate) fn format_of(config: &StoreConfig) -> u32 {
     if config.role == Role::Standby {

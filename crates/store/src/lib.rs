@@ -327,7 +327,9 @@ pub use agreement::{AboutObject, Agreed};
 pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
-pub use config::{Backend, DEFAULT_DIRECTORY, RESERVE_BYTES, Role, StoreConfig, VectorCache};
+pub use config::{
+    Backend, DEFAULT_DIRECTORY, DirectoryUse, RESERVE_BYTES, Role, StoreConfig, VectorCache,
+};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,

@@ -7,6 +7,7 @@
 //! Everything that may refuse the directory comes before the first change.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
 use crate::backend::ClusterBackend;
-use crate::config::{Backend, Role, StoreConfig};
+use crate::config::{Backend, DirectoryUse, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::lazy;
@@ -152,6 +153,23 @@ impl Store {
     pub fn is_standby(config: &StoreConfig) -> Result<bool, StoreError> {
         let opened = open_to_look(config.clone())?;
         Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
+    }
+
+    /// The current user of the data directory at `path`. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// The errors of reading it; [`StoreError::NotADataDirectory`].
+    pub fn use_of(path: &Path) -> Result<DirectoryUse, StoreError> {
+        let disk = RealDisk::open_existing(path)?;
+        let Some(format) = checked_format(&disk)? else {
+            return Err(StoreError::NotADataDirectory { path: path.display().to_string() });
+        };
+        match DirectoryLock::share(path).map_err(refusal_of_lock) {
+            Ok(Some(_)) => Ok(DirectoryUse::Nobody),
+            Ok(None) => Ok(DirectoryUse::Unknown),
+            Err(StoreError::InUse { .. }) => Ok(DirectoryUse::Writer(directory::role_of(format))),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens the store of the mirrors of vectors that `config` describes, without threads that write by

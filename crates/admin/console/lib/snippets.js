@@ -2,8 +2,10 @@
 
 /** Files and snippets for a key. `secret` is a placeholder unless the key is new. */
 export function snippets({ endpoint, region, id, secret }) {
+  // The SDKs for JavaScript, Go, Java and Rust read AWS_REGION; boto3 and the AWS CLI read AWS_DEFAULT_REGION.
   const env = [
-    `AWS_ACCESS_KEY_ID=${id}`, `AWS_SECRET_ACCESS_KEY=${secret}`, `AWS_DEFAULT_REGION=${region}`, `AWS_ENDPOINT_URL=${endpoint}`,
+    `AWS_ACCESS_KEY_ID=${id}`, `AWS_SECRET_ACCESS_KEY=${secret}`, `AWS_REGION=${region}`, `AWS_DEFAULT_REGION=${region}`,
+    `AWS_ENDPOINT_URL=${endpoint}`,
   ];
   return [
     ['env', '.env', `${env.join('\n')}\n`],

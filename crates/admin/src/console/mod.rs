@@ -14,6 +14,7 @@ mod session;
 use std::sync::Arc;
 
 pub use self::routes::routes;
+pub(crate) use self::routes::{check_unsigned, is_below};
 use liteio_access::state::App;
 use liteio_iam::minio::Manager;
 use liteio_iam::{SignIn, Users};

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::files::{File, Found};
 use super::{Console, PATH, keys, oidc, session};
 use crate::operator::{Operator, Refused};
+use liteio_auth::SignedAs;
 use liteio_iam::{Circumstances, is_denied};
 use liteio_identity::Session;
 use liteio_wire::origin::Origin;
@@ -56,7 +57,7 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 /// The routes.
 pub fn routes() -> Router<Arc<Console>> {
     Router::new()
-        .route("/_liteio/console", get(async || Redirect::temporary(PATH)))
+        .route("/_liteio/console", get(to_index))
         .route(PATH, get(index))
         .route("/_liteio/console/{*path}", get(file))
         .route("/_liteio/console/session", get(about).post(sign_in))
@@ -71,12 +72,42 @@ pub fn routes() -> Router<Arc<Console>> {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
-async fn index(headers: HeaderMap) -> Result<Response, Refused> {
+async fn to_index(signed: Option<Extension<SignedAs>>) -> Result<Redirect, Refused> {
+    check_unsigned(signed)?;
+    Ok(Redirect::temporary(PATH))
+}
+
+async fn index(
+    signed: Option<Extension<SignedAs>>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    check_unsigned(signed)?;
     answer("", &headers)
 }
 
-async fn file(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Refused> {
+async fn file(
+    Path(path): Path<String>,
+    signed: Option<Extension<SignedAs>>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    check_unsigned(signed)?;
     answer(&path, &headers)
+}
+
+/// `true` for the address of the console, and for all that is below it.
+pub(crate) fn is_below(path: &str) -> bool {
+    path == PATH.trim_end_matches('/') || path.starts_with(PATH)
+}
+
+/// Refuses the request of a client of S3 whose endpoint is the address of the console: no browser signs the request for a page.
+pub(crate) fn check_unsigned(signed: Option<Extension<SignedAs>>) -> Result<(), Refused> {
+    match signed.and_then(|Extension(signed)| signed.service()) {
+        None => Ok(()),
+        Some(_) => Err(Refused::from(ApiError::new(
+            ErrorCode::InvalidRequest,
+            "This is the address of the console. The endpoint for clients has no path: remove /_liteio/console/ from it.",
+        ))),
+    }
 }
 
 /// Serves a static file. Browsers keep it if its path names the release, and otherwise revalidate it by ETag.

@@ -9,8 +9,8 @@ mod trace;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
+use axum::{Extension, Router};
 use bytes::Bytes;
 use http::header::{ALLOW, HeaderMap, HeaderValue};
 use http::request::Parts;
@@ -24,7 +24,7 @@ use crate::console::{self, Console};
 use crate::metrics::{self, Metrics};
 use crate::minio::{self as admin, Admin};
 use crate::operator::Refused;
-use liteio_auth::is_signed;
+use liteio_auth::{SignedAs, is_signed};
 use liteio_observe::trace::Audience;
 use liteio_wire::origin::Target;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
@@ -150,7 +150,12 @@ async fn unknown(uri: Uri) -> Refused {
     ApiError::new(ErrorCode::NoSuchKey, message).into()
 }
 
-async fn method_not_allowed() -> Refused {
+async fn method_not_allowed(uri: Uri, signed: Option<Extension<SignedAs>>) -> Refused {
+    if console::is_below(uri.path())
+        && let Err(refused) = console::check_unsigned(signed)
+    {
+        return refused;
+    }
     let error = ApiError::new(
         ErrorCode::MethodNotAllowed,
         "The specified method is not allowed against this resource.",

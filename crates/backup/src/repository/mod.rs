@@ -109,7 +109,8 @@ impl Repository {
                 let repository = Self::with(target, key, identity)?;
                 if repository.identity.store_created_ms != store_created_ms {
                     return Err(Error::Refused(format!(
-                        "the backup at {} is of another data directory: choose another prefix",
+                        "the backup at {} is of another data directory: choose another prefix, or mount the disk of \
+                         the data if it is not mounted",
                         repository.target.shown()
                     )));
                 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use liteio_client::{BucketClient, BucketError, ServiceKeys};
@@ -24,6 +25,8 @@ pub struct S3Settings {
     pub secret_key: Option<String>,
     /// Session token of temporary keys.
     pub session_token: Option<String>,
+    /// PEM file of certificate authorities to trust in addition.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// A bucket, or the part of it below a prefix. The service must know `If-None-Match` for
@@ -47,7 +50,8 @@ impl S3Target {
     pub fn new(bucket: &str, prefix: &str, settings: &S3Settings) -> Result<Self, String> {
         let url = settings.url();
         let region = settings.region.as_deref();
-        let client = BucketClient::connect(&url, bucket, Some(settings.keys()?), region)?;
+        let (keys, ca_file) = (Some(settings.keys()?), settings.ca_file.as_deref());
+        let client = BucketClient::connect_trusting(&url, bucket, keys, region, ca_file)?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
         let slash = if prefix.is_empty() { "" } else { "/" };
@@ -209,6 +213,9 @@ fn told(name: &str, error: BucketError) -> TargetError {
         BucketError::Missing(_) => TargetError::not_found(name),
         BucketError::Exists(_) => TargetError::exists(name),
         BucketError::Refused(reason) => TargetError::Refused(reason),
+        BucketError::Untrusted(reason) => TargetError::Refused(format!(
+            "{reason}; add its authority to the file that --ca-file (LITEIO_CA_FILE) names"
+        )),
         BucketError::Broken(reason) => TargetError::Broken(reason),
     }
 }

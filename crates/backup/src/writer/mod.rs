@@ -175,10 +175,7 @@ impl Writer {
             };
             // A generation that had a base was not the fault of the settings.
             failed = if self.status.state().base_ms.is_some() { 0 } else { failed + 1 };
-            self.status.change(|state| {
-                state.failures += 1;
-                state.error = Some(error.to_string());
-            });
+            self.status.change(|state| state.fail(error.to_string()));
             self.stop.pause(failed);
         }
     }
@@ -209,10 +206,8 @@ impl Writer {
             return;
         }
         if let Err(error) = prune(repository, retention, now_ms) {
-            self.status.change(|state| {
-                state.failures += 1;
-                state.error = Some(format!("old moments were not removed: {error}"));
-            });
+            let reason = format!("old moments were not removed: {error}");
+            self.status.change(|state| state.fail(reason));
         }
     }
 

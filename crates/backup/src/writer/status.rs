@@ -27,6 +27,16 @@ pub struct State {
     pub failures: u64,
     /// The reason why it does not get on; `None` if it does.
     pub error: Option<String>,
+    /// The reason of the last failure, also when it gets on since: who looks at times has not missed it.
+    pub last_error: Option<String>,
+}
+
+impl State {
+    pub(super) fn fail(&mut self, reason: String) {
+        self.failures += 1;
+        self.error = Some(reason.clone());
+        self.last_error = Some(reason);
+    }
 }
 
 /// The state of a writer, shared with those who watch it.

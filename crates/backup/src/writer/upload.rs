@@ -139,10 +139,7 @@ impl Uploader<'_> {
                     return result;
                 }
             };
-            self.status.change(|state| {
-                state.failures += 1;
-                state.error = Some(error.to_string());
-            });
+            self.status.change(|state| state.fail(error.to_string()));
             if !self.pace.pause(failed) {
                 return Err(error.into());
             }

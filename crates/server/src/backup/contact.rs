@@ -5,6 +5,7 @@
 //! directory which was backed up there before: a backup that breaks must not keep a server down.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -20,8 +21,9 @@ use crate::config::Storage;
 /// Time for the place to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Asks the place for a backup before a data directory is made, so that a start that ends leaves none behind. A
-/// directory that exists may have been backed up before, which only its store knows.
+/// Asks the place for a backup before a data directory is made, so that a start that ends leaves none behind: a mount
+/// point stays empty until its disk is mounted. A directory that exists may have been backed up before, which only its
+/// store knows.
 ///
 /// # Errors
 /// One line that says what to change.
@@ -31,13 +33,35 @@ pub(crate) async fn before_the_data(
 ) -> Result<(), String> {
     match storage {
         Storage::Directory { path, .. } if !path.join("format").exists() => {
-            let target = Arc::clone(&opened.target);
-            // Only what a backup has: other directories may be closed to this user.
-            let mut first = |_| ControlFlow::Break(());
-            ask(move || target.list(IDENTITY, None, &mut first).map_err(Error::from)).await
+            let (target, path) = (Arc::clone(&opened.target), path.clone());
+            ask(move || {
+                let mut is_taken = false;
+                // Only what a backup has: other directories may be closed to this user.
+                target.list(IDENTITY, None, &mut |_| {
+                    is_taken = true;
+                    ControlFlow::Break(())
+                })?;
+                match is_taken && is_unmade(&path) {
+                    true => Err(Error::Refused(format!(
+                        "the backup at {} is of another data directory, and {} has no data yet: is its disk mounted? \
+                         To restore the data: `liteio restore`; for a new store choose another prefix",
+                        target.shown(),
+                        path.display()
+                    ))),
+                    false => Ok(()),
+                }
+            })
+            .await
         }
         _ => Ok(()),
     }
+}
+
+/// `true` if a store would be made in a directory. One that this user may not look into, and a restore that is not finished,
+/// are told when the data is opened.
+fn is_unmade(path: &Path) -> bool {
+    let lacks = |name| matches!(path.join(name).try_exists(), Ok(false));
+    lacks("format") && lacks("restoring")
 }
 
 /// Opens or makes the backup of a store that was never backed up to this place, which needs the rights to read and to write.

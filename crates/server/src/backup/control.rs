@@ -3,6 +3,7 @@
 //! The right to write there is the right to promote. A request is `promote`, written at once, and its
 //! answer `promote.answer`.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use liteio_identity::random_id;
+use liteio_store::{DirectoryUse, Role, Store};
 use serde::{Deserialize, Serialize};
 
 use super::CommandError;
@@ -20,6 +22,8 @@ use crate::output::say;
 const TAKEN: Duration = Duration::from_secs(30);
 /// Time in which it answers: the fence of the primary, and the rest of its backup.
 const ANSWERED: Duration = Duration::from_secs(2 * 60 * 60);
+/// Time after which the command tells what it waits for.
+const SOON: Duration = Duration::from_secs(1);
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -92,22 +96,34 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
     if !directory.join("format").exists() {
         return Err(failed(format!("{shown} is not a data directory: give the standby's")));
     }
+    let used = Store::use_of(directory);
+    let used = used.map_err(|error| failed(format!("{shown}: {error}")))?;
+    match used {
+        DirectoryUse::Nobody => return Err(failed(nobody_on(&shown))),
+        DirectoryUse::Writer(Role::Primary) => return Err(failed(primary_on(&shown))),
+        DirectoryUse::Writer(Role::Standby) | DirectoryUse::Unknown => {}
+    }
     let id = random_id("").map_err(|error| failed(error.to_string()))?;
     let request = Request { id, primary_is_dead: *primary_is_dead };
     let _ = fs::remove_file(directory.join(ANSWER));
     write(directory, REQUEST, &request)
         .map_err(|error| failed(format!("cannot write to {shown}: {error}")))?;
     let begun = Instant::now();
+    let mut told = Told::default();
     while directory.join(REQUEST).exists() {
         if begun.elapsed() > TAKEN {
             let _ = fs::remove_file(directory.join(REQUEST));
-            return Err(failed(format!(
-                "no standby runs on {shown}: start `liteio standby` with it, and see its log. A primary that has lost its \
-                 lease is made one again by removing the object `lease` of its backup, and a restart"
-            )));
+            return Err(failed(match used {
+                DirectoryUse::Writer(_) => {
+                    format!("the standby on {shown} is busy: see its log, and repeat the command")
+                }
+                _ => nobody_on(&shown),
+            }));
         }
+        told.after(SOON, begun, || format!("{shown}: waiting for the standby, which is busy"));
         thread::park_timeout(PAUSE);
     }
+    let mut told = Told::default();
     while begun.elapsed() < ANSWERED {
         let answer = match fs::read(directory.join(ANSWER)) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -123,7 +139,39 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
             say!("{shown}: promoted in {seconds:.1} seconds: this server is the primary now");
             return Ok(true);
         }
+        told.after(SOON, begun, || match primary_is_dead {
+            true => format!("{shown}: the standby applies the rest of the backup"),
+            false => format!(
+                "{shown}: waiting for the primary, which stores the rest and gives up its lease, or for the end of its \
+                 fence"
+            ),
+        });
         thread::park_timeout(PAUSE);
     }
     Err(failed(format!("the standby on {shown} has not answered: see its log")))
+}
+
+/// A line that is printed once.
+#[derive(Default)]
+struct Told(bool);
+
+impl Told {
+    /// Prints the line when this time has passed since the beginning.
+    fn after(&mut self, time: Duration, begun: Instant, line: impl FnOnce() -> String) {
+        if !self.0 && begun.elapsed() >= time {
+            self.0 = true;
+            say!("{}", line());
+        }
+    }
+}
+
+fn nobody_on(shown: &impl fmt::Display) -> String {
+    format!("no standby runs on {shown}: start `liteio standby` with it, and see its log")
+}
+
+fn primary_on(shown: &impl fmt::Display) -> String {
+    format!(
+        "no standby runs on {shown}, but a primary. One that has lost its lease is made the primary again by removing the \
+         object `lease` of its backup, and a restart"
+    )
 }

@@ -7,6 +7,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_backup::target::Target;
@@ -43,6 +44,8 @@ pub(super) struct LeaseKeeper {
     pub(super) writer: Arc<Stop>,
     pub(super) writer_ended: Arc<Stop>,
     pub(super) status: Arc<Status>,
+    /// Set once another server has the lease.
+    pub(super) is_lost: Arc<AtomicBool>,
 }
 
 impl LeaseKeeper {
@@ -99,6 +102,7 @@ impl LeaseKeeper {
             }
             Look::Lost => {
                 tracing::error!("another server has the lease of the backup: writes are refused");
+                self.is_lost.store(true, Ordering::Release);
                 self.suspend(LOST);
                 self.writer.stop();
             }

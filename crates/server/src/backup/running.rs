@@ -1,5 +1,6 @@
 //! [`Backup`]: the backup of a running server.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) struct Backup {
     stop: Arc<Stop>,
     /// Ends the thread that keeps the lease.
     lease: Arc<Stop>,
+    is_lost: Arc<AtomicBool>,
     first_look: Mutex<Option<oneshot::Receiver<()>>>,
     status: Arc<Status>,
     thread: Mutex<Option<(JoinHandle<()>, oneshot::Receiver<()>)>>,
@@ -42,8 +44,10 @@ struct Watched {
     restorable_ms: u64,
     /// The time of the last base.
     base_ms: Option<u64>,
-    /// The logged error.
+    /// The logged error; `None` once it was logged that the backup works again.
     error: Option<String>,
+    /// The number of failures at the last look.
+    failures: u64,
     /// The logged number of unreadable pairs and blobs.
     unreadable: u64,
 }
@@ -108,6 +112,7 @@ impl Backup {
         let writer = Writer::new(store.clone(), Arc::clone(&target), options);
         let (stop, status) = (writer.stop(), writer.status());
         let (lease, writer_ended) = (Arc::<Stop>::default(), Arc::<Stop>::default());
+        let is_lost = Arc::<AtomicBool>::default();
         let (looked, first_look) = oneshot::channel();
         let keeper = LeaseKeeper {
             store: store.clone(),
@@ -120,6 +125,7 @@ impl Backup {
             writer: Arc::clone(&stop),
             writer_ended: Arc::clone(&writer_ended),
             status: Arc::clone(&status),
+            is_lost: Arc::clone(&is_lost),
         };
         let thread = thread::Builder::new().name("liteio-lease".to_owned());
         thread.spawn(move || keeper.run(looked)).map_err(|error| failed(&error))?;
@@ -132,12 +138,12 @@ impl Backup {
         let thread = thread.map_err(|error| failed(&error))?;
         let encrypted = key.is_some();
         tracing::info!(location = shown, encrypted, "backing up continuously");
-        let watched =
-            Watched { restorable_ms: store.now_ms(), base_ms: None, error: None, unreadable: 0 };
+        let watched = Watched::new(store.now_ms());
         let backup = Arc::new(Backup {
             store,
             stop,
             lease,
+            is_lost,
             first_look: Mutex::new(Some(first_look)),
             status,
             thread: Mutex::new(Some((thread, ended))),
@@ -161,6 +167,11 @@ impl Backup {
     /// `true` while the store refuses writes, because the lease is lost or could not be looked at.
     pub(crate) fn is_suspended(&self) -> bool {
         self.store.suspended().is_some()
+    }
+
+    /// `true` once another server has the lease: only a restart can bring it back.
+    pub(crate) fn has_lost_the_lease(&self) -> bool {
+        self.is_lost.load(Ordering::Acquire)
     }
 
     /// The state now.
@@ -198,12 +209,12 @@ impl Backup {
     fn log(&self) {
         let (state, watched) = (self.status.state(), &mut *self.watched.lock());
         watched.note(&state);
-        if state.error != watched.error {
-            match &state.error {
-                Some(reason) => tracing::warn!(reason, "the backup fails and is tried again"),
-                None => tracing::info!("the backup works again"),
-            }
-            watched.error = state.error;
+        let (failure, works_again) = watched.news(&state);
+        if let Some(reason) = failure {
+            tracing::warn!(reason, "the backup fails and is tried again");
+        }
+        if works_again {
+            tracing::info!("the backup works again");
         }
         if state.unreadable > watched.unreadable {
             let unreadable = state.unreadable;
@@ -233,6 +244,24 @@ impl Drop for Ended {
 }
 
 impl Watched {
+    /// Nothing was observed yet.
+    fn new(restorable_ms: u64) -> Self {
+        Self { restorable_ms, base_ms: None, error: None, failures: 0, unreadable: 0 }
+    }
+
+    /// The news for the log: the reason of a failure that is not logged yet, and whether the backup works again since. A
+    /// failure that was over before this look counts, too.
+    fn news(&mut self, state: &liteio_backup::writer::State) -> (Option<String>, bool) {
+        let mut failure = None;
+        if state.failures != self.failures && state.last_error != self.error {
+            failure.clone_from(&state.last_error);
+            self.error.clone_from(&state.last_error);
+        }
+        self.failures = state.failures;
+        let works_again = state.error.is_none() && self.error.take().is_some();
+        (failure, works_again)
+    }
+
     /// A generation without a base restores nothing, so what was reached before it counts.
     fn note(&mut self, state: &liteio_backup::writer::State) {
         if let (Some(base_ms), Some(kept_ms)) = (state.base_ms, state.kept_ms) {
@@ -251,5 +280,32 @@ async fn watch(backup: Weak<Backup>) {
             Some(backup) => backup.log(),
             None => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_logged_once_and_also_when_it_is_over() {
+        let state =
+            |failures, last: Option<&str>, error: Option<&str>| liteio_backup::writer::State {
+                failures,
+                last_error: last.map(str::to_owned),
+                error: error.map(str::to_owned),
+                ..Default::default()
+            };
+        let mut watched = Watched::new(0);
+        let mut news = |failures, last, error| watched.news(&state(failures, last, error));
+        let failed = |reason: &str| Some(reason.to_owned());
+        assert_eq!(news(0, None, None), (None, false));
+        assert_eq!(news(1, Some("full"), Some("full")), (failed("full"), false));
+        assert_eq!(news(2, Some("full"), Some("full")), (None, false), "the same reason");
+        assert_eq!(news(3, Some("gone"), Some("gone")), (failed("gone"), false));
+        assert_eq!(news(3, Some("gone"), None), (None, true));
+        assert_eq!(news(3, Some("gone"), None), (None, false));
+        assert_eq!(news(4, Some("gone"), None), (failed("gone"), true), "between two looks");
+        assert_eq!(news(4, Some("gone"), None), (None, false));
     }
 }

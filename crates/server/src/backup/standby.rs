@@ -67,6 +67,16 @@ impl Pair {
         }
     }
 
+    /// The role in the pair, for balancers; `None` without a backup. A primary whose fence is closed is still one: it may
+    /// have the lease, and its reads go on.
+    pub(crate) fn role(&self) -> Option<&'static str> {
+        match self.backup() {
+            Some(backup) if backup.has_lost_the_lease() => Some("former"),
+            Some(_) => Some("primary"),
+            None => self.standby.is_some().then_some("standby"),
+        }
+    }
+
     /// The running backup.
     pub(crate) fn backup(&self) -> Option<&Arc<Backup>> {
         self.backup.get()

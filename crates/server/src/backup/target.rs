@@ -38,6 +38,7 @@ impl OpenedTarget {
             access_key: target.access_key.clone(),
             secret_key,
             session_token: target.session_token.clone(),
+            ca_file: target.ca_file.clone(),
         };
         Ok(OpenedTarget { target: target::open(&target.location, &settings)?, key })
     }

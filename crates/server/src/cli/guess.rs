@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
+
 /// Words in the place of a command, and what to do instead.
-const GUESSES: [(&[&str], &str); 15] = [
+const GUESSES: [(&[&str], &str); 16] = [
     (
         &["start", "run", "serve", "up", "daemon", "minio", "web"],
         "`liteio` alone, or `liteio server`, starts the server; as a service `systemctl start liteio`",
@@ -59,10 +61,40 @@ const GUESSES: [(&[&str], &str); 15] = [
         "the console is part of the server: http://127.0.0.1:9000/_liteio/console/ once `liteio` runs",
     ),
     (
+        &["vector", "vectors", "s3vectors", "index"],
+        "a server has S3 Vectors at its address, for `aws s3vectors` and every SDK: docs/vectors.md",
+    ),
+    (
         &["update", "upgrade"],
         "a new version is a new program in the place of this one: docs/install.md",
     ),
 ];
+
+/// Options that there are not, and what to do instead. The most similar option is about something else.
+const OPTIONS: [(&[&str], &str); 1] = [(
+    &["--vector-bucket", "--vector-buckets"],
+    "vector buckets are made by clients: docs/vectors.md",
+)];
+
+/// Commands of a data directory, which they take by an option: it has a default.
+const OF_A_DIRECTORY: [&str; 2] = ["verify", "repair"];
+
+/// The line about a directory behind a command that takes it by an option.
+pub(super) fn of_a_directory(arguments: &[OsString]) -> Option<String> {
+    let [_, command, directory, ..] = arguments else { return None };
+    let (command, directory) = (command.to_str()?, directory.to_str()?);
+    let is_meant = OF_A_DIRECTORY.contains(&command) && !directory.starts_with('-');
+    is_meant.then(|| format!("write `liteio {command} --data-dir {directory}`"))
+}
+
+/// The line about an option that there is not, if it is known what was meant.
+pub(super) fn option(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let (_, instead) = OPTIONS.iter().find(|(options, _)| options.contains(&option.as_str()))?;
+    Some(format!("there is no option `{option}`: {instead}"))
+}
 
 /// The line about a word in the place of a command, if it is known what was meant.
 pub(super) fn instead(arguments: &[OsString]) -> Option<String> {

@@ -9,10 +9,12 @@ pub(crate) use liteio_import::cli::KeyArgs;
 /// The subcommand of `liteio key`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Create a file with a new master key; with --name, add a new key to a file of KMS keys.
+    /// Create a file with a new key, for --master-key-file or --backup-key-file; with --name, add a
+    /// new key to a file of KMS keys.
     New(KeyFileArgs),
-    /// Add a new key in front of the existing ones: the next start encrypts with it, the old keys
-    /// only decrypt.
+    /// Add a new key in front of the existing ones of a file of master keys, or with --name to a KMS
+    /// key: the next start encrypts with it, the old keys only decrypt. Not for the key of a backup,
+    /// which has one for ever.
     Rotate(KeyFileArgs),
     /// Re-encrypt the data keys of all objects in a data directory that no server uses with the
     /// newest keys. The directory needs its former keys no longer afterwards; backups made before

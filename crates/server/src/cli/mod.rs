@@ -40,7 +40,7 @@ pub(crate) use self::parse::{Stop, command, parse, variables};
 pub(crate) use self::server::{ServerArgs, ServerCommand};
 pub(crate) use self::sources::{Source, Sources};
 
-/// An object store that speaks Amazon S3: durable by default, one static binary.
+/// An object store that speaks Amazon S3 and S3 Vectors: durable by default, one static binary.
 #[derive(Debug, Parser)]
 #[command(name = "liteio", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
@@ -50,7 +50,7 @@ pub(crate) struct Cli {
     server: ServerArgs,
 }
 
-/// An object store that speaks Amazon S3: durable by default, one static binary.
+/// An object store that speaks Amazon S3 and S3 Vectors: durable by default, one static binary.
 ///
 /// For a line that begins with a command: to define the options of a server once more, for the case that there is none, would
 /// be a tenth of its start.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Subcommand as _};
+use liteio_client::parse_duration;
 
 use super::{
     Cli, Command, Commands, Later, ServerArgs, ServerCommand, Source, Sources, guess, help,
@@ -37,6 +38,17 @@ fn asks_for_short_help(arguments: &[OsString]) -> bool {
     ours.clone().any(|it| it == "-h") && !ours.any(|it| it == "--help")
 }
 
+/// The line about `--fence 2s`: the flag works without a value, so the time would be a command or a directory.
+fn apart_from_its_fence(arguments: &[OsString]) -> Option<String> {
+    let ours = arguments.iter().take_while(|it| *it != "--");
+    let times = ours.clone().skip(1).zip(ours).filter(|(_, flag)| *flag == "--fence");
+    times.filter_map(|(time, _)| time.to_str()).find_map(|time| {
+        let seconds = time.parse::<u64>().map(|seconds| format!("{seconds}s"));
+        let meant = seconds.or_else(|_| parse_duration(time).map(|_| time.to_owned())).ok()?;
+        Some(format!("--fence {time}: the time follows an equals sign: write --fence={meant}"))
+    })
+}
+
 /// `true` if the error is about the word in the place of the command.
 fn is_first(error: &clap::Error, arguments: &[OsString]) -> bool {
     let about = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
@@ -62,6 +74,9 @@ pub(crate) fn command() -> clap::Command {
 /// The text to print instead of running.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(line) = apart_from_its_fence(&arguments) {
+        return Err(Stop::Usage(line));
+    }
     let stop = |error: clap::Error| match error.kind() {
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument
             if is_first(&error, &arguments) =>
@@ -78,6 +93,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         ErrorKind::UnknownArgument if arguments.get(1).is_some_and(|it| it == "exec") => {
             let line = with_variable(&error, &arguments);
             Stop::Usage(format!("{line}; write `--` before the command: liteio exec -- aws s3 ls"))
+        }
+        ErrorKind::UnknownArgument => {
+            let line = with_variable(&error, &arguments);
+            Stop::Usage(match guess::of_a_directory(&arguments) {
+                Some(meant) => format!("{line}; {meant}"),
+                None => line,
+            })
         }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
@@ -158,7 +180,7 @@ pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
 
 /// The message in one line, prefixed with the variable's name if the value came from a variable.
 fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
-    let line = one_line(&error.render().to_string());
+    let line = guess::option(error).unwrap_or_else(|| one_line(&error.render().to_string()));
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return line;
     };

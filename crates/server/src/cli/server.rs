@@ -100,7 +100,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "LITEIO_ALLOW_SIGNATURE_V2", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_signature_v2: bool,
-    /// Region that requests must be signed for [default: us-east-1].
+    /// Region that requests must be signed for [default: any; buckets are in us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
     pub(crate) region: Option<String>,
     /// Domain for virtual-hosted-style requests (BUCKET.NAME), repeatable; localhost and
@@ -226,7 +226,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "URL", env = "LITEIO_OTLP_ENDPOINT", hide_env_values = true)]
     pub(crate) otlp_endpoint: Option<String>,
     /// PEM file of certificate authorities to trust for outgoing connections, in addition to the
-    /// built-in public ones.
+    /// built-in public ones: targets of events, issuers, the audit log, OTLP, the backup. Those of
+    /// replication and tiers are in the file that SSL_CERT_FILE names.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
@@ -275,7 +276,7 @@ pub(crate) struct ServerArgs {
     /// Host of the address, if --address is not given. For compatibility with earlier versions.
     #[arg(long, value_name = "HOST", hide = true)]
     pub(crate) host: Option<String>,
-    /// Port of the address, if --address is not given.
+    /// Port of the address, instead of --address.
     #[arg(long, short, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Data location as in earlier versions: memory:// or local:///DIR.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::domains::is_host_name;
-use super::{ConfigError, Profile};
-use crate::cli::ServerArgs;
+use super::{ConfigError, Profile, error};
+use crate::cli::{ServerArgs, Source};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
@@ -65,6 +65,41 @@ impl fmt::Display for ListenAddress {
             false => write!(formatter, "{}:{}", self.host, self.port),
         }
     }
+}
+
+/// Refuses the flag of a part of the address beside --address, which has it already, and notes a part that counts for
+/// nothing beside the address of a variable.
+pub(super) fn check_parts(arguments: &mut ServerArgs) -> Result<(), ConfigError> {
+    let Some(address) = arguments.address.clone() else { return Ok(()) };
+    let given = address.rsplit_once(':').unwrap_or((&address, ""));
+    let port = arguments.port.map(|port| port.to_string());
+    let parts = [("host", arguments.host.clone(), given.0), ("port", port, given.1)];
+    let sources = &arguments.sources;
+    let mut notes = Vec::new();
+    for (part, value, counts) in parts {
+        let (Some(value), Some(own)) = (value, sources.get(part)) else { continue };
+        // Of the variables of others, each image sets its own, and the first one counts.
+        if own.rank() < Source::Variable("LITEIO_".to_owned()).rank() {
+            continue;
+        }
+        if (own, sources.get("address")) == (&Source::Flag, Some(&Source::Flag)) {
+            return error(format!(
+                "--address {address} has a {part}: remove --{part} {value}, or write it into --address HOST:PORT"
+            ));
+        }
+        if value != counts {
+            let name = |setting: &str| match sources.get(setting) {
+                Some(Source::Variable(name)) => name.clone(),
+                _ => format!("--{setting}"),
+            };
+            let (part, whole) = (name(part), name("address"));
+            notes.push(format!(
+                "{part} {value} has no effect beside {whole} {address}: remove one of them"
+            ));
+        }
+    }
+    arguments.notes.extend(notes);
+    Ok(())
 }
 
 impl ServerArgs {

@@ -8,7 +8,7 @@ use liteio_client::parse_duration;
 
 use super::environment::Variables;
 use super::{Config, ConfigError, Preparation, Storage, error, named_by};
-use crate::cli::{BackupAccessArgs, ServerArgs};
+use crate::cli::{BackupAccessArgs, ServerArgs, Source};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Each interval is a request to the target, or several.
@@ -88,6 +88,8 @@ pub struct BackupTarget {
     pub secret_key: Option<String>,
     /// The file with the secret key, if that is not given.
     pub secret_key_file: Option<PathBuf>,
+    /// The PEM file of more certificate authorities to trust.
+    pub ca_file: Option<PathBuf>,
     /// The session token of temporary keys.
     pub session_token: Option<String>,
 }
@@ -106,7 +108,7 @@ impl fmt::Debug for BackupTarget {
 /// Resolves the backup of a server.
 ///
 /// # Errors
-/// [`ConfigError`] for invalid settings, for settings without `--backup`, and for data in memory.
+/// [`ConfigError`] for invalid settings, for flags without `--backup`, and for data in memory.
 pub(super) fn resolve(
     arguments: &ServerArgs,
     variables: &Variables,
@@ -114,11 +116,13 @@ pub(super) fn resolve(
 ) -> Result<Option<BackupSettings>, ConfigError> {
     let backup = &arguments.backup;
     let Some(location) = &backup.backup else {
-        if backup.fence.is_some() {
-            return error("--fence (LITEIO_FENCE) needs --backup: give the location, too");
-        }
-        return match given(arguments) {
-            Some(flag) => error(format!("{flag} needs --backup: give the location, too")),
+        // Variables stay where somebody starts a server without the backup of the service: `in_vain` tells of them.
+        let flag = given(arguments).into_iter().find(|it| it.variable(arguments).is_none());
+        return match flag {
+            Some(Given(flag)) => {
+                let variable = variable_of(flag);
+                error(format!("{flag} ({variable}) needs --backup: give the location, too"))
+            }
             None => Ok(None),
         };
     };
@@ -136,6 +140,7 @@ pub(super) fn resolve(
         access_key: backup.backup_access_key.clone(),
         secret_key: backup.backup_secret_key.clone(),
         secret_key_file: backup.backup_secret_key_file.clone(),
+        ca_file: arguments.ca_file.clone(),
     };
     let duration = |text: &Option<String>, default, flag, range| match text {
         Some(text) => duration_in(flag, text, range),
@@ -212,26 +217,63 @@ pub(super) fn check_standby(config: &Config) -> Result<(), ConfigError> {
     }
 }
 
-/// The first given setting of a backup, without the location.
-fn given(arguments: &ServerArgs) -> Option<String> {
+/// The flag of a given setting of a backup.
+struct Given(&'static str);
+
+impl Given {
+    /// The variable that gave it.
+    fn variable<'a>(&self, arguments: &'a ServerArgs) -> Option<&'a str> {
+        match arguments.sources.get(&self.0.trim_start_matches('-').replace('-', "_")) {
+            Some(Source::Variable(name)) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The given settings of a backup, without the location.
+fn given(arguments: &ServerArgs) -> Vec<Given> {
     let backup = &arguments.backup;
-    let given = [
-        ("key-file", backup.backup_key_file.is_some()),
-        ("interval", backup.backup_interval.is_some()),
-        ("base-every", backup.backup_base_every.is_some()),
-        ("keep", backup.backup_keep.is_some()),
-        ("keep-bases", backup.backup_keep_bases.is_some()),
-        ("bandwidth", backup.backup_bandwidth.is_some()),
-        ("uploads", backup.backup_uploads.is_some()),
-        ("endpoint", backup.backup_endpoint.is_some()),
-        ("region", backup.backup_region.is_some()),
-        ("access-key", backup.backup_access_key.is_some()),
-        ("secret-key", backup.backup_secret_key.is_some()),
-        ("secret-key-file", backup.backup_secret_key_file.is_some()),
+    let settings = [
+        ("--fence", backup.fence.is_some()),
+        ("--backup-key-file", backup.backup_key_file.is_some()),
+        ("--backup-interval", backup.backup_interval.is_some()),
+        ("--backup-base-every", backup.backup_base_every.is_some()),
+        ("--backup-keep", backup.backup_keep.is_some()),
+        ("--backup-keep-bases", backup.backup_keep_bases.is_some()),
+        ("--backup-bandwidth", backup.backup_bandwidth.is_some()),
+        ("--backup-uploads", backup.backup_uploads.is_some()),
+        ("--backup-endpoint", backup.backup_endpoint.is_some()),
+        ("--backup-region", backup.backup_region.is_some()),
+        ("--backup-access-key", backup.backup_access_key.is_some()),
+        ("--backup-secret-key", backup.backup_secret_key.is_some()),
+        ("--backup-secret-key-file", backup.backup_secret_key_file.is_some()),
     ];
-    let name = given.iter().find(|(_, is_given)| *is_given)?.0;
-    let variable = name.to_uppercase().replace('-', "_");
-    Some(format!("--backup-{name} (LITEIO_BACKUP_{variable})"))
+    let given = settings.into_iter().filter(|(_, is_given)| *is_given);
+    given.map(|(flag, _)| Given(flag)).collect()
+}
+
+/// The variable of a flag.
+fn variable_of(flag: &str) -> String {
+    format!("LITEIO_{}", flag.trim_start_matches('-').to_uppercase().replace('-', "_"))
+}
+
+/// The warning about variables of a backup whose location is not given.
+pub(super) fn in_vain(arguments: &ServerArgs) -> Option<String> {
+    if arguments.backup.backup.is_some() {
+        return None;
+    }
+    let given = given(arguments);
+    let names: Vec<&str> = given.iter().filter_map(|it| it.variable(arguments)).collect();
+    let fence = match given.iter().any(|it| it.0 == "--fence") {
+        true => "; writes are not fenced, since there is no lease",
+        false => "",
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "nothing is backed up, because LITEIO_BACKUP is not set, without which these have no effect: {}{fence}",
+            names.join(", ")
+        )
+    })
 }
 
 /// Parses bytes in a second, such as `10MiB/s`.
@@ -287,8 +329,15 @@ pub(crate) fn resolve_target(
     prefix: &str,
     variables: &Variables,
 ) -> Result<BackupTarget, ConfigError> {
-    let BackupAccessArgs { key_file, endpoint, region, access_key, secret_key, secret_key_file } =
-        access.clone();
+    let BackupAccessArgs {
+        key_file,
+        endpoint,
+        region,
+        access_key,
+        secret_key,
+        secret_key_file,
+        ca_file,
+    } = access.clone();
     let mut target = BackupTarget {
         location: location.to_owned(),
         key_file,
@@ -298,6 +347,7 @@ pub(crate) fn resolve_target(
         secret_key,
         secret_key_file,
         session_token: None,
+        ca_file,
     };
     let has_secret = target.secret_key.is_some() || target.secret_key_file.is_some();
     if !location.starts_with("s3://") {

@@ -91,7 +91,7 @@ fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
 
 #[test]
 fn a_region_is_strict_only_if_it_was_set() {
-    let rows: [(&str, Given, &str, bool); 6] = [
+    let rows: [(&str, Given, &str, bool); 7] = [
         ("", &[], "us-east-1", true),
         ("--region eu-west-1", &[], "eu-west-1", false),
         ("", &[("MINIO_REGION", "eu-west-1")], "eu-west-1", false),
@@ -103,6 +103,8 @@ fn a_region_is_strict_only_if_it_was_set() {
             true,
         ),
         ("--region here", &[("MINIO_REGION", "eu-west-1")], "here", false),
+        // MinIO has one region, and clients that sign for others.
+        ("--profile minio", &[("MINIO_REGION", "eu-west-1")], "eu-west-1", true),
     ];
     for (line, variables, region, takes_any) in rows {
         let config = of(line, variables).expect(line);

@@ -30,12 +30,12 @@ pub(super) fn resolve(
     };
     match (&arguments.credentials_file, pair) {
         (Some(_), _) if arguments.no_auth => error(
-            "--credentials-file and --no-auth contradict each other: without signature checks there \
-             is only the root user",
+            "--credentials-file (LITEIO_CREDENTIALS_FILE) and --no-auth (LITEIO_NO_AUTH) contradict each other: \
+             without signature checks there is only the root user",
         ),
         (Some(_), Some(_)) => error(
-            "--credentials-file and --access-key contradict each other: move the key into the \
-             file or remove one of them",
+            "--credentials-file (LITEIO_CREDENTIALS_FILE) and --access-key (LITEIO_ACCESS_KEY) contradict each other: \
+             move the key into the file or remove one of them",
         ),
         (Some(path), None) if path.as_os_str().is_empty() => {
             error("the credentials file is empty: give --credentials-file FILE")

@@ -6,8 +6,8 @@ use super::{
     ReplicationSettings, Storage, TierSettings, named_by,
 };
 use super::{
-    audit, background, backup, buckets, cluster, console_oidc, credentials, domains, events, keys,
-    log, network, notify, otlp, ownership, storage, tables, take_over, test_api,
+    address, audit, background, backup, buckets, cluster, console_oidc, credentials, domains,
+    events, keys, log, network, notify, otlp, ownership, storage, tables, take_over, test_api,
 };
 use crate::cli::ServerArgs;
 
@@ -61,7 +61,8 @@ impl Config {
             allow_signature_v2: arguments.allow_signature_v2,
             no_auth: arguments.no_auth,
             region: domains::resolve_region(region).map_err(named(setting))?,
-            takes_any_region: arguments.region.is_none(),
+            // MinIO's clients ask for the region of a bucket, and make one, in a default region.
+            takes_any_region: arguments.region.is_none() || profile == Some(Profile::Minio),
             profile,
             take_over: take_over::resolve(arguments).map_err(named("take_over"))?,
             domains: domains::resolve_domains(&arguments.domain).map_err(named("domain"))?,
@@ -118,6 +119,7 @@ impl Config {
         let profile = profile.map_err(|error| named_by(&arguments, "profile", error))?;
         storage::take_directory(&mut arguments)?;
         environment::fill(&mut arguments, profile, variables)?;
+        address::check_parts(&mut arguments)?;
         network::take_minio_certificates(&mut arguments, profile, variables);
         if let Some(profile) = profile {
             profile.fill(&mut arguments);
@@ -132,7 +134,9 @@ impl Config {
         backup::check_standby(&config)?;
         cluster::check(&config, &arguments)?;
         config.console_sign_in = console_oidc::resolve(&arguments.console_oidc)?;
+        let in_vain = backup::in_vain(&arguments);
         let mut notes = arguments.notes;
+        notes.extend(in_vain);
         notes.extend(config.warnings());
         Ok((config, notes))
     }

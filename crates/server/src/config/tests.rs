@@ -67,7 +67,10 @@ fn contradictions_and_bad_values_say_what_to_change() {
         ("--memory --durability os", "--durability"),
         ("--access-key alice", "LITEIO_SECRET_KEY"),
         ("--secret-key long_enough", "LITEIO_ACCESS_KEY"),
-        ("--credentials-file f --access-key alice --secret-key long_enough", "--credentials-file"),
+        (
+            "--credentials-file f --access-key alice --secret-key long_enough",
+            "--credentials-file (LITEIO_CREDENTIALS_FILE) and --access-key (LITEIO_ACCESS_KEY)",
+        ),
         ("--access-key al --secret-key long_enough", "3 to 128"),
         ("--access-key a/b --secret-key long_enough", "'/'"),
         ("--access-key alice --secret-key short", "8 to 128"),

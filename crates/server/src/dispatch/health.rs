@@ -12,49 +12,110 @@ use serde_json::{Map, Value};
 use super::details::{backup_details, details, standby_details};
 use crate::backup::Pair;
 use crate::spaces::Spaces;
-use liteio_access::state::App;
 use liteio_admin::operational::{Health, Readiness};
 use liteio_observe::delivery::Follower;
 
 /// The future of a callback.
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The health of the main space, with the server-wide state.
-pub(super) fn of(
-    spaces: &Spaces,
-    stopping: &Arc<AtomicBool>,
-    followers: &Arc<[Arc<dyn Follower>]>,
-    pair: &Arc<Pair>,
-) -> Health {
-    let readiness = {
-        let (spaces, stopping) = (spaces.clone(), Arc::clone(stopping));
-        let logged = Mutex::default();
+/// The decision about readiness: one computation, for health checks and for the service manager.
+pub(super) struct Judge {
+    spaces: Spaces,
+    stopping: Arc<AtomicBool>,
+    followers: Arc<[Arc<dyn Follower>]>,
+    pair: Arc<Pair>,
+    /// The damage that was logged.
+    logged: Mutex<String>,
+    lost_at_start: u64,
+}
+
+impl Judge {
+    pub(super) fn new(
+        spaces: &Spaces,
+        stopping: &Arc<AtomicBool>,
+        followers: &Arc<[Arc<dyn Follower>]>,
+        pair: &Arc<Pair>,
+    ) -> Judge {
         let outbox = spaces.main().app.store.outbox_state();
-        let lost_at_start = outbox.map_or(0, |outbox| outbox.lost());
-        let (followers, pair) = (Arc::clone(followers), Arc::clone(pair));
-        move || {
-            let app = &spaces.main().app;
-            // At once: everything else asks the database.
-            let figures = app.store.cluster_figures();
-            if let Some(reason) = figures.and_then(|it| it.suspended.or(it.blobs_failure)) {
-                return Readiness::NotReady(reason.into());
-            }
-            let unopened = spaces.main().users.unopened();
-            let ready = readiness(app, &stopping, &logged, lost_at_start, &followers, unopened);
-            match (ready, app.store.suspended()) {
-                // A standby is ready for what it is there for.
-                (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {
-                    Readiness::Degraded(reason.to_string().into())
-                }
-                // The reason names the place of the backup, so it is in the log only.
-                (Readiness::Ready, None)
-                    if pair.backup_state().is_some_and(|backup| backup.is_failing) =>
-                {
-                    Readiness::Degraded("the backup fails: the log has the reason".into())
-                }
-                (ready, _) => ready,
-            }
+        Judge {
+            spaces: spaces.clone(),
+            stopping: Arc::clone(stopping),
+            followers: Arc::clone(followers),
+            pair: Arc::clone(pair),
+            logged: Mutex::default(),
+            lost_at_start: outbox.map_or(0, |outbox| outbox.lost()),
         }
+    }
+
+    /// The readiness, with the first reason against it: what ends everything, what stops writes, and the rest. Events are in
+    /// the key space, which is read if it `reads`.
+    fn readiness(&self, reads: bool) -> Readiness {
+        let space = self.spaces.main();
+        let store = &space.app.store;
+        // At once: everything else asks the database.
+        if let Some(reason) = out_of_reach(store) {
+            return Readiness::NotReady(reason.into());
+        }
+        if self.stopping.load(Ordering::Relaxed) {
+            return Readiness::NotReady("stopping".into());
+        }
+        let unopened = space.users.unopened();
+        let told = self.stopped_writes(store).or_else(|| self.flaw(store, unopened, reads));
+        told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
+    }
+
+    /// The reason why the server refuses every write.
+    fn stopped_writes(&self, store: &Store) -> Option<String> {
+        // A standby is ready for what it is there for.
+        let suspended = store.suspended().filter(|_| self.pair.standby_state().is_none());
+        suspended.map(|reason| reason.to_string()).or_else(|| match store.health() {
+            StoreHealth::Ready => None,
+            StoreHealth::ReadOnly { reason } => Some(reason),
+            StoreHealth::Full => Some(format!(
+                "the storage device is full: {} MiB are kept free",
+                RESERVE_BYTES >> 20
+            )),
+        })
+    }
+
+    /// The first fault that leaves writes working.
+    fn flaw(&self, store: &Store, unopened: u64, reads: bool) -> Option<String> {
+        let told = found_damage(store, &self.logged);
+        let told = told.or_else(|| missing_keys(store));
+        let told = told.or_else(|| reads.then(|| lost_events(store, self.lost_at_start))?);
+        let told = told.or_else(|| lost_commits(store));
+        let told = told.or_else(|| self.followers.iter().find_map(|it| it.loss()));
+        let told = told.or_else(|| unopened_secrets(unopened));
+        // The reason names the place of the backup, so it is in the log only.
+        let is_failing = || self.pair.backup_state().is_some_and(|backup| backup.is_failing);
+        told.or_else(|| is_failing().then(|| "the backup fails: the log has the reason".to_owned()))
+    }
+
+    /// The readiness in a few words, for the service manager. It reads a record, so it returns only if the store answers.
+    /// The database of several servers is not asked: a start would not bring it back.
+    pub(super) fn condition(&self) -> String {
+        let store = &self.spaces.main().app.store;
+        let is_alone = store.cluster_figures().is_none();
+        let one = ListBuckets { max: 1, ..ListBuckets::default() };
+        let failure = if is_alone { store.list_buckets(&one).err() } else { None };
+        match self.readiness(is_alone) {
+            Readiness::Ready => failure.map_or("ready".to_owned(), |error| error.to_string()),
+            Readiness::Degraded(reason) | Readiness::NotReady(reason) => reason.into_owned(),
+        }
+    }
+}
+
+/// The reason why one of several servers reaches neither its database nor its place of bodies.
+fn out_of_reach(store: &Store) -> Option<String> {
+    store.cluster_figures().and_then(|it| it.suspended.or(it.blobs_failure))
+}
+
+/// The health of the main space, with the server-wide state.
+pub(super) fn of(judge: &Arc<Judge>) -> Health {
+    let Judge { spaces, followers, pair, .. } = &**judge;
+    let readiness = {
+        let judge = Arc::clone(judge);
+        move || judge.readiness(true)
     };
     let details = {
         let spaces = spaces.clone();
@@ -69,6 +130,7 @@ pub(super) fn of(
                 }
                 let mut told = details(&space.app, &space.senders).await;
                 told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
+                told.extend(pair.role().map(|role| ("role".to_owned(), role.into())));
                 let backup = pair.backup_state().as_ref().map(backup_details);
                 told.extend(backup.map(|it| ("backup".to_owned(), it)));
                 let standby = pair.standby_state().as_ref().map(standby_details);
@@ -140,34 +202,6 @@ fn unopened_secrets(count: u64) -> Option<String> {
     let told = "secrets of access keys, targets or tiers are sealed by a master key that the server lacks, so that \
                 their users cannot sign in: start it with all keys";
     (count > 0).then(|| format!("{count} {told}"))
-}
-
-fn readiness(
-    app: &App,
-    stopping: &AtomicBool,
-    logged: &Mutex<String>,
-    lost_at_start: u64,
-    followers: &[Arc<dyn Follower>],
-    unopened: u64,
-) -> Readiness {
-    if stopping.load(Ordering::Relaxed) {
-        return Readiness::NotReady("stopping".into());
-    }
-    match app.store.health() {
-        StoreHealth::Ready => {
-            let told = found_damage(&app.store, logged);
-            let told = told.or_else(|| missing_keys(&app.store));
-            let told = told.or_else(|| lost_events(&app.store, lost_at_start));
-            let told = told.or_else(|| lost_commits(&app.store));
-            let told = told.or_else(|| followers.iter().find_map(|it| it.loss()));
-            let told = told.or_else(|| unopened_secrets(unopened));
-            told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
-        }
-        StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
-        StoreHealth::Full => Readiness::Degraded(
-            format!("the storage device is full: {} MiB are kept free", RESERVE_BYTES >> 20).into(),
-        ),
-    }
 }
 
 /// Describes the loss of commits that the database had acknowledged.

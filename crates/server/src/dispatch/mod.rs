@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body_util::Empty;
 use liteio_store::StoreError;
 
+use self::health::Judge;
 use crate::agreement::Agreement;
 use crate::backup::{Copies, Pair};
 use crate::spaces::Spaces;
@@ -51,6 +52,7 @@ pub(crate) struct Dispatch {
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
+    judge: Arc<Judge>,
     copies: Option<Arc<Copies>>,
     /// The other servers; `None` for a server that is alone.
     agreement: Option<Arc<Agreement>>,
@@ -81,7 +83,8 @@ impl Dispatch {
     ) -> Dispatch {
         let followers: Arc<[_]> = followers.into();
         let stopping = Arc::new(AtomicBool::new(false));
-        let health = health::of(&spaces, &stopping, &followers, &pair);
+        let judge = Arc::new(Judge::new(&spaces, &stopping, &followers, &pair));
+        let health = health::of(&judge);
         let tracer = Arc::new(Tracer::default());
         let others = vectors::operation_names()
             .chain(iam::operation_names())
@@ -106,12 +109,19 @@ impl Dispatch {
             observers: observers.into(),
             followers,
             health,
+            judge,
             copies: copies.map(Arc::new),
             agreement,
             pair,
             console: Arc::new(console),
             stopping,
         }
+    }
+
+    /// Describes the readiness in a few words each time it is called, for the service manager.
+    pub(crate) fn condition(&self) -> Arc<dyn Fn() -> String + Send + Sync> {
+        let judge = Arc::clone(&self.judge);
+        Arc::new(move || judge.condition())
     }
 
     /// True for a browser that opens the server's root instead of the console.

@@ -4,19 +4,20 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use liteio_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::banner::{self, Encryption};
 use crate::cluster::watch::Over;
-use crate::condition;
 use crate::config::Config;
 use crate::made_credentials::MadeCredentials;
 #[cfg(feature = "testkit")]
 use liteio_testkit::TestControl;
 use liteio_wire::front::Handler;
 use liteio_wire::tls::{Certificates, fingerprint};
+
+/// Describes the state of a server in a few words each time it is called.
+pub(crate) type Condition = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// A running server. Dropping it stops the server without waiting for it.
 #[must_use = "dropping the handle stops the server"]
@@ -32,8 +33,8 @@ pub struct ServerHandle {
     pub(super) test_control: Option<TestControl>,
     pub(super) handler: Arc<dyn Handler>,
     pub(super) stop: watch::Sender<bool>,
-    /// The store of the main space, to ask for its condition.
-    pub(super) store: Option<Store>,
+    /// Describes the readiness; `None` for a handler that is not ours.
+    pub(super) condition: Option<Condition>,
     /// Of one of several servers.
     pub(super) over: Option<Over>,
     pub(super) task: Option<JoinHandle<()>>,
@@ -148,9 +149,10 @@ impl ServerHandle {
         self.handler.reload();
     }
 
-    /// Describes the state of the store in a few words. It reads, so it returns only if the store answers.
+    /// Describes the readiness in a few words. It reads, so it returns only if the store answers.
     pub(crate) fn condition(&self) -> impl Fn() -> String + Clone + Send + use<> {
-        condition::of(self.store.clone())
+        let condition = self.condition.clone();
+        move || condition.as_ref().map_or_else(|| "ready".to_owned(), |condition| condition())
     }
 
     /// Waits until the other servers of its cluster have ended this one, which then can never serve again.
@@ -167,7 +169,7 @@ impl ServerHandle {
     /// Stops accepting connections, finishes the requests in flight (for 30 seconds at most), and
     /// closes the data.
     pub async fn stop(mut self) {
-        self.store = None;
+        self.condition = None;
         self.stop.send_replace(true);
         if let Some(task) = self.task.take()
             && let Err(error) = task.await

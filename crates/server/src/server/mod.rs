@@ -14,7 +14,7 @@ use crate::open::OpenError;
 /// The reason why a server did not start. No request was served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A setting is not valid.
+    /// A setting is not valid, or a file that it names: a certificate, the users, a key.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Listening on the address failed.
@@ -30,7 +30,7 @@ pub enum ServerError {
     /// The random source of the system failed.
     #[error("cannot read random bytes from the system: {0}")]
     Random(getrandom::Error),
-    /// A certificate or its key is unusable.
+    /// The self-signed certificate is unusable.
     #[error("{0}")]
     Tls(String),
     /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
@@ -40,6 +40,9 @@ pub enum ServerError {
 
 impl From<OpenError> for ServerError {
     fn from(error: OpenError) -> ServerError {
-        ServerError::Open(error.to_string())
+        match error {
+            OpenError::Setting(reason) => ServerError::Config(ConfigError(reason)),
+            OpenError::Failed(reason) => ServerError::Open(reason),
+        }
     }
 }

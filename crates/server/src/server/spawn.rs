@@ -62,11 +62,11 @@ pub(super) async fn spawn(
     };
     // Likewise, unusable certificates must not leave a new data directory behind.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
-    let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
+    let given = given.map(ServerTls::open).transpose().map_err(refused_certificate)?;
     let backup = open_backup(&config).await?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
-    let (mut made_credentials, mut opened_store) = (None, None);
+    let (mut made_credentials, mut opened_store, mut condition) = (None, None, None);
     #[cfg(feature = "testkit")]
     let mut test_control = None;
     let handler = match handler {
@@ -83,6 +83,8 @@ pub(super) async fn spawn(
                 (None, Storage::Directory { path, .. }) => Some(path.clone()),
                 _ => None,
             };
+            // A line below tells of a new one: where data is expected, its disk is not mounted.
+            let new = data.clone().filter(|path| !path.join("format").exists());
             let opened = spaces::open(&config, store, endpoint).await?;
             let OpenedSpaces { spaces, followers, made } = opened;
             made_credentials = made;
@@ -96,12 +98,17 @@ pub(super) async fn spawn(
                 }
                 _ => Pair::primary(None),
             };
+            if let Some(path) = new {
+                tracing::info!(path = %path.display(), "new data directory");
+            }
             let copies =
                 data.and_then(|data| Copies::listen(spaces.main().app.store.clone(), &data));
             opened_store = Some(spaces.main().app.store.clone());
             let console =
                 ConsoleSettings { is_on: config.console, sign_in: config.console_sign_in.clone() };
-            Arc::new(Dispatch::new(spaces, followers, pair, copies, console))
+            let dispatch = Dispatch::new(spaces, followers, pair, copies, console);
+            condition = Some(dispatch.condition());
+            Arc::new(dispatch)
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.
@@ -115,7 +122,6 @@ pub(super) async fn spawn(
     let domains = Domains::new(config.domains, &config.region);
     let front = Arc::new(Front::new(limits, domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
-    let asked_store = opened_store.clone();
     if let Some(store) = &opened_store {
         crate::watch::start(store.clone(), stop.subscribe());
     }
@@ -154,7 +160,7 @@ pub(super) async fn spawn(
         test_control,
         handler,
         stop,
-        store: asked_store,
+        condition,
         over,
         task: Some(task),
     })
@@ -175,6 +181,11 @@ async fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerErro
 /// set by the network, and a bucket may be made behind the start.
 fn refused_place(reason: String) -> ServerError {
     ServerError::Open(format!("--backup: {reason}"))
+}
+
+fn refused_certificate(reason: String) -> ServerError {
+    let flags = "--tls-cert (LITEIO_TLS_CERT) and --tls-key (LITEIO_TLS_KEY)";
+    ServerError::Config(ConfigError(format!("{flags}: {reason}")))
 }
 
 fn refused_backup(reason: String) -> ServerError {

@@ -6,6 +6,7 @@ use liteio_iam as iam;
 use liteio_s3 as s3;
 use liteio_s3vectors as vectors;
 use liteio_store::{ShiftedClock, Store, SystemClock};
+use liteio_tables as tables;
 use liteio_testkit::{Contents, Events, Making, Setup, Tap, TestAccess, TestApi};
 
 use super::{OpenedSpaces, Spaces, open_space};
@@ -46,6 +47,7 @@ pub(super) async fn open(
             .chain(iam::operation_names())
             .chain(iam::STS_OPERATIONS)
             .collect(),
+        other_operations: tables::operation_names().collect(),
         prepare: Box::new({
             let config = config.clone();
             move |app, name| {

@@ -450,6 +450,19 @@ async fn bad_requests_are_refused_in_the_form_of_minio() {
         let refused = send(&server, ALICE, "PUT", "add-canned-policy?name=p", policy).await;
         check_error(&refused, 400, "XMinioMalformedIAMPolicy");
     }
+    for (action, is_known) in [
+        ("s3:GetObjekt", false),
+        ("s3:GetObj*", true),
+        ("S3:getobject", true),
+        ("s3:ForceDeleteBucket", true),
+    ] {
+        let statement =
+            json!({ "Effect": "Allow", "Action": [action], "Resource": "arn:aws:s3:::*" });
+        let policy = json!({ "Version": "2012-10-17", "Statement": statement }).to_string();
+        let answer = send(&server, ALICE, "PUT", "add-canned-policy?name=p", &policy).await;
+        assert_eq!(answer.status == 200, is_known, "{action}: {}", answer.everything());
+        assert!(is_known || answer.text().contains("unsupported action 's3:GetObjekt'"));
+    }
     assert_eq!(opened(get(&server, "list-users").await, ALICE), json!({}), "nothing was made");
 }
 

@@ -190,10 +190,13 @@ async fn a_revoked_key_is_refused_by_every_server_from_the_next_request_on() {
     }
 }
 
+/// On a free port: another server may have the usual one.
+const SERVER: [&str; 3] = ["server", "--address", "127.0.0.1:0"];
+
 #[test]
 fn what_does_not_belong_together_is_refused_in_one_line_and_changes_nothing() {
     let place = Place::new("refused");
-    let missing = place.refusal(&mut place.at(&["server"]));
+    let missing = place.refusal(&mut place.at(&SERVER));
     assert!(missing.contains("liteio cluster create"), "{missing}");
     place.succeeds(&mut place.at(&["cluster", "create"]));
     let again = place.refusal(&mut place.at(&["cluster", "create"]));
@@ -204,23 +207,23 @@ fn what_does_not_belong_together_is_refused_in_one_line_and_changes_nothing() {
     let elsewhere = place.path("elsewhere");
     std::fs::create_dir(&elsewhere).expect("made");
     let elsewhere = format!("file://{}", elsewhere.display());
-    let wrong = place.refusal(place.at(&["server"]).env("LITEIO_BLOBS", &elsewhere));
+    let wrong = place.refusal(place.at(&SERVER).env("LITEIO_BLOBS", &elsewhere));
     assert!(wrong.contains("--blobs"), "{wrong}");
     let other = place.at(&["cluster", "create"]).env("LITEIO_CLUSTER_NAME", "refused2").output();
     let other = stderr(&other.expect("it runs"));
     assert!(other.contains("belongs to the cluster"), "{other}");
-    let unsafe_ = place.refusal(place.at(&["server"]).env_remove("LITEIO_METADATA_UNSAFE"));
+    let unsafe_ = place.refusal(place.at(&SERVER).env_remove("LITEIO_METADATA_UNSAFE"));
     assert!(unsafe_.contains("fsync"), "{unsafe_}");
-    let directory = place.refusal(&mut place.at(&["server", "--data-dir", "data"]));
+    let directory = place.refusal(&mut place.at(&[&SERVER[..], &["--data-dir", "data"]].concat()));
     assert!(directory.contains("--data-dir and --metadata contradict"), "{directory}");
-    let keyless = place.refusal(place.at(&["server"]).env_remove("LITEIO_MASTER_KEY_FILE"));
+    let keyless = place.refusal(place.at(&SERVER).env_remove("LITEIO_MASTER_KEY_FILE"));
     assert!(keyless.contains("liteio key new"), "{keyless}");
     assert_eq!(place.state(), before);
 
     let (code, log) = place.server("one").signal("TERM");
     assert_eq!(code, Some(0), "{log}");
     let before = place.state();
-    let other = place.refusal(place.at(&["server"]).env("LITEIO_MASTER_KEY_FILE", "other.key"));
+    let other = place.refusal(place.at(&SERVER).env("LITEIO_MASTER_KEY_FILE", "other.key"));
     assert!(other.contains("master key differs from the cluster's"), "{other}");
     assert_eq!(place.state(), before);
 }

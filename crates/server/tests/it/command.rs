@@ -5,6 +5,15 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+/// Linked, so that the standard library finds it in a static program, too: it starts a command that has a directory by `fork`
+/// otherwise, and the pages of all tests are copied in the kernel.
+#[cfg(target_os = "linux")]
+#[used]
+static SPAWN_IN_DIRECTORY: unsafe extern "C" fn(
+    *mut libc::posix_spawn_file_actions_t,
+    *const libc::c_char,
+) -> libc::c_int = libc::posix_spawn_file_actions_addchdir_np;
+
 /// The binary, in an empty directory of its own and without any setting from outside.
 pub(crate) fn liteio(directory: &tempfile::TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liteio"));
@@ -238,6 +247,66 @@ fn an_address_in_use_is_one_line_and_exit_code_1() {
     assert_eq!(message.lines().count(), 1, "{message}");
     let left = std::fs::read_dir(directory.path()).expect("the directory").count();
     assert_eq!(left, 0, "the directory has been touched");
+}
+
+#[test]
+fn a_part_of_the_address_counts_or_is_told() {
+    let directory = directory();
+    let address = ["--memory", "--address", "127.0.0.1:0"];
+    for part in [["--port", "9001"], ["--port", "0"], ["--host", "localhost"]] {
+        let output = liteio(&directory).args(address).args(part).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("remove {} {}", part[0], part[1])), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    for (port, told) in
+        [("9001", "LITEIO_PORT 9001 has no effect beside LITEIO_ADDRESS"), ("0", "")]
+    {
+        let variables = [("LITEIO_ADDRESS", "127.0.0.1:0"), ("LITEIO_PORT", port)];
+        let server = Running::start_with(&directory, &["--memory"], &variables);
+        let (_, log) = server.signal("TERM");
+        assert_eq!(log.contains("has no effect"), !told.is_empty(), "{log}");
+        assert!(log.contains(told), "{log}");
+    }
+}
+
+#[test]
+fn the_time_of_a_fence_is_behind_an_equals_sign() {
+    let directory = directory();
+    for (arguments, meant) in [
+        (&["--fence", "2"][..], "--fence=2s"),
+        (&["server", "--fence", "500ms"], "--fence=500ms"),
+        (&["standby", "file:///backup", "new", "--fence", "1m"], "--fence=1m"),
+    ] {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.ends_with(&format!("write {meant}\n")), "{message}");
+    }
+}
+
+#[test]
+fn files_of_settings_that_cannot_be_read_are_exit_code_2_and_name_flag_and_variable() {
+    let directory = directory();
+    let wrong = directory.path().join("wrong");
+    std::fs::write(&wrong, "sesame").expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&wrong, mode).expect("set");
+    for flag in ["--credentials-file", "--master-key-file", "--kms-key-file"] {
+        let variable = format!("LITEIO_{}", flag[2..].to_uppercase().replace('-', "_"));
+        for file in ["absent", "wrong"] {
+            let mut command = liteio(&directory);
+            command.args(["--address", "127.0.0.1:0"]).env(&variable, file);
+            let output = command.output().expect("it runs");
+            let message = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{message}");
+            assert!(message.contains(&format!("{flag} ({variable}): ")), "{message}");
+            assert!(message.contains(file) && message.lines().count() == 1, "{message}");
+            assert!(!message.contains("sesame"), "{message}");
+            assert!(!directory.path().join("data").exists());
+        }
+    }
 }
 
 #[test]
@@ -531,7 +600,8 @@ fn a_key_that_is_rotated_stays_that_of_its_owner() {
     command.args(["--memory", "--address", "127.0.0.1:0", "--master-key-file", "master.key"]);
     let message = stderr(&command.output().expect("it runs"));
     assert!(message.contains(&format!("user {OTHER} cannot read master.key")), "{message}");
-    assert!(message.contains(&format!("chown {OTHER} master.key")), "{message}");
+    let advice = format!("chown root:{OTHER} master.key && chmod 640 master.key");
+    assert!(message.contains(&advice), "{message}");
 }
 
 #[test]

@@ -58,6 +58,22 @@ async fn pages_keep_others_out_and_are_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_client_whose_endpoint_is_the_console_is_told() {
+    let server = memory().await;
+    for path in ["/_liteio/console", "/_liteio/console/", "/_liteio/console/photos?list-type=2"] {
+        for method in ["GET", "PUT", "DELETE"] {
+            let refused = server.request(method, path).send().await;
+            let refused = refused.expect_error(400, "InvalidRequest");
+            assert!(refused.text().contains("The endpoint for clients has no path"), "{path}");
+        }
+    }
+    let vectors = server.vectors("_liteio/console/ListVectorBuckets", "{}").send().await;
+    vectors.expect_error(400, "InvalidRequest");
+    let unsigned = server.request("PUT", "/_liteio/console/photos").anonymous().send().await;
+    unsigned.expect_error(405, "MethodNotAllowed");
+}
+
+#[tokio::test]
 async fn browsers_keep_the_files_of_a_release() {
     let server = memory().await;
     let ask = |path: String| server.request("GET", &path).anonymous().send();

@@ -24,7 +24,11 @@ struct Process {
 
 impl Process {
     fn start(directory: &tempfile::TempDir) -> Process {
-        let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0", "--log", "off"];
+        Process::start_with_log(directory, "off")
+    }
+
+    fn start_with_log(directory: &tempfile::TempDir, log: &str) -> Process {
+        let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0", "--log", log];
         let keys =
             [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
         let running = Running::start_with(directory, &arguments, &keys);
@@ -197,7 +201,7 @@ async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_ar
 #[tokio::test]
 async fn writes_stop_by_themselves_when_the_data_directory_is_removed() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let process = Process::start(&directory);
+    let mut process = Process::start_with_log(&directory, "warn");
     process.s3("PUT", "/bucket", b"").await.expect_status(200);
     fs::remove_dir_all(directory.path().join("data")).expect("removed");
     // Until the next look. The test ends when the server has looked, or never.
@@ -205,6 +209,8 @@ async fn writes_stop_by_themselves_when_the_data_directory_is_removed() {
         tokio::task::yield_now().await;
     }
     process.s3("PUT", "/bucket/key", b"body").await.expect_status(503);
+    let log = process.running.logs("writes are refused until the server is started again");
+    assert!(log.contains("WARN") && log.contains("was removed or changed"), "{log}");
 }
 
 #[tokio::test]

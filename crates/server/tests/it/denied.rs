@@ -40,6 +40,9 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
     request("GET", "/mine/plan").by(carol).send().await.expect_status(403);
     request("GET", "/mine/plan").anonymous().send().await.expect_status(403);
     request("GET", "/mine").anonymous().send().await.expect_status(403);
+    let vectors = RawRequest::of_vectors(address, "us-east-1", "ListVectorBuckets", "{}");
+    let vectors = vectors.header("x-amz-security-token", "of other keys");
+    vectors.send().await.expect_status(403);
     let (_, log) = server.signal("TERM");
     let lines = log.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let denied: Vec<String> = lines
@@ -53,6 +56,7 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
             "s3:GetObject: denied by the policy of the bucket, Closed",
             "s3:GetObject: denied by the policy of the bucket, Closed",
             "s3:ListBucket: not signed, and granted to nobody",
+            "InvalidToken: The provided token is malformed or otherwise invalid.",
         ],
         "{log}"
     );

@@ -125,3 +125,28 @@ async fn a_refused_request_for_what_is_called_health_has_a_span_and_an_unchanged
     let unchanged = attributes(find("http.response.status_code", "304"));
     assert_eq!(unchanged.get("error.type"), None);
 }
+
+#[tokio::test]
+async fn a_span_of_s3_vectors_has_the_names_of_the_body_and_never_the_operation_as_bucket() {
+    let mut receiver = Receiver::start().await;
+    let server = server(&receiver).await;
+    let made = r#"{"vectorBucketName":"media"}"#;
+    server.vectors("CreateVectorBucket", made).send().await.expect_status(200);
+    let index = r#"{"vectorBucketName":"media","indexName":"films"}"#;
+    server.vectors("GetIndex", index).send().await.expect_status(404);
+    server.vectors("GetIndex", "{").send().await.expect_status(400);
+    let stranger = User { secret_key: "wrong", ..BOB };
+    server.vectors("ListIndexes", made).by(stranger).send().await.expect_status(403);
+    let mut spans = spans(&mut receiver, 4).await;
+    spans.sort_by_key(|span| span["startTimeUnixNano"].to_string());
+    let names = |span| {
+        let told = attributes(span);
+        assert_eq!(told.get("http.route"), Some(&"/{operation}"));
+        assert_eq!(told.get("aws.s3.bucket"), None);
+        let name = |of: &str| told.get(&*format!("aws.s3vectors.{of}")).map(|it| (*it).to_owned());
+        (name("bucket"), name("index"))
+    };
+    let told: Vec<_> = spans.iter().map(names).collect();
+    let (media, films) = (Some("media".to_owned()), Some("films".to_owned()));
+    assert_eq!(told, [(media.clone(), None), (media, films), (None, None), (None, None)]);
+}

@@ -49,6 +49,29 @@ async fn in_the_place_of_minio() {
     assert!(log.lines().any(|line| line == format!("API: {endpoint}")), "{log}");
 }
 
+/// MinIO has one region. Its clients make buckets without naming it, and sign admin requests for another.
+#[tokio::test]
+async fn in_the_place_of_a_minio_with_a_region() {
+    let directory = directory();
+    let arguments = ["server", "store", "--profile", "minio", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[("MINIO_REGION", "eu-west-1")]);
+    for (region, bucket) in [("eu-west-1", "/of-the-region"), ("us-east-1", "/of-another")] {
+        send(&server, MINIO, region, "PUT", bucket).await.expect_status(200);
+        let location = send(&server, MINIO, region, "GET", &format!("{bucket}?location")).await;
+        assert!(location.text().contains(">eu-west-1<"), "{}", location.text());
+    }
+    send(&server, MINIO, "us-east-1", "GET", "/minio/admin/v3/info").await.expect_status(200);
+    drop(server);
+    // Without the profile the region is the only one, but not for the admin API.
+    let arguments = ["--memory", "--address", "127.0.0.1:0", "--region", "eu-west-1"];
+    let arguments = [&arguments[..], &["--access-key", "minioadmin", "--secret-key", "minioadmin"]];
+    let server = Running::start_with(&directory, &arguments.concat(), &[]);
+    let refused = send(&server, MINIO, "us-east-1", "PUT", "/photos").await;
+    refused.expect_error(400, "AuthorizationHeaderMalformed");
+    send(&server, MINIO, "us-east-1", "GET", "/minio/admin/v3/info").await.expect_status(200);
+    drop(server);
+}
+
 #[tokio::test]
 async fn in_the_place_of_localstack() {
     let directory = directory();

@@ -9,10 +9,10 @@ use std::time::Duration;
 use crate::command::{Running, liteio, stderr};
 
 /// The longest wait for a message, for a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads all messages as they come: a socket holds a few only.
-fn messages(socket: UnixDatagram) -> mpsc::Receiver<String> {
+pub(crate) fn messages(socket: UnixDatagram) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut buffer = [0; 1024];

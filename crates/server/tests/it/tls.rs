@@ -260,7 +260,7 @@ async fn a_certificate_is_read_again_when_it_changes() {
 }
 
 #[test]
-fn pairs_that_cannot_be_used_are_one_line_and_exit_code_1() {
+fn pairs_that_cannot_be_used_are_one_line_and_exit_code_2() {
     let pairs = tempfile::tempdir().expect("a directory");
     let (chain, key, _) = write_pair(pairs.path(), &["localhost"], VALID);
     let other = tempfile::tempdir().expect("a directory");
@@ -287,7 +287,8 @@ fn pairs_that_cannot_be_used_are_one_line_and_exit_code_1() {
             .arg(key);
         let output = command.output().expect("it runs");
         let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("--tls-cert (LITEIO_TLS_CERT)"), "{message}");
         assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
         let left = fs::read_dir(directory.path()).expect("the directory").count();
         assert_eq!(left, 0, "the directory has been touched");
@@ -349,7 +350,8 @@ fn a_self_signed_certificate_is_made_once_and_health_is_asked_over_https() {
         let variables = [("LITEIO_ADDRESS", address), ("LITEIO_TLS_SELF_SIGNED", "1")];
         assert_eq!(health(&[], &variables).0, Some(0));
         let (code, reason) = health(&[&format!("http://{address}")], &[]);
-        assert!(code == Some(1) && reason.contains(": 400 "), "{reason}");
+        assert!(code == Some(1) && reason.contains(": 400 This address"), "{reason}");
+        assert!(reason.contains("use https:// instead of http://."), "{reason}");
         let (code, reason) = health(&[&endpoint, "--ca-file", "data/tls/key.pem"], &[]);
         assert!(code == Some(1) && reason.lines().count() == 1, "{reason}");
         let (code, log) = server.signal("TERM");
@@ -413,7 +415,8 @@ async fn what_a_trusted_proxy_tells_counts_for_signatures_and_secrets() {
             ("x-amz-server-side-encryption-customer-key-md5", "cLyPS3KoaSFGi/joRB3OUQ=="),
         ])
     };
-    keyed().send().await.expect_status(400);
+    let refused = keyed().send().await.expect_status(400).text();
+    assert!(refused.contains("--trusted-proxy ADDRESS=for+proto"), "{refused}");
     keyed().header("x-forwarded-proto", "https").send().await.expect_status(200);
     keyed().header("forwarded", "for=192.0.2.1;proto=http").send().await.expect_status(400);
     server.stop().await;

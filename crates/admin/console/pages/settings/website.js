@@ -4,6 +4,13 @@ import { html, useState } from '../../vendor/preact.js';
 import { Confirm, TextField } from '../../ui/kit.js';
 import { Panel, useSetting } from './panel.js';
 
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The address of a website on this machine, or its form. */
+const addressOf = (bucket) => (LOOPBACK.includes(location.hostname)
+  ? html`<a href=${location.origin.replace(location.hostname, `${bucket}.s3-website.localhost`)} target="_blank" rel="noopener">${bucket}.s3-website.localhost</a>`
+  : `${bucket}.s3-website.DOMAIN`);
+
 export function Website({ bucket }) {
   const setting = useSetting(bucket, 'website');
   const [isRemoving, setRemoving] = useState(false);
@@ -18,7 +25,7 @@ export function Website({ bucket }) {
   // The order of the elements is that of S3.
   const toSave = () => ({ ...(IndexDocument && { IndexDocument }), ...(ErrorDocument && { ErrorDocument }), ...(all && { RedirectAllRequestsTo: all }), ...(RoutingRules && { RoutingRules }), ...rest });
   return html`<${Panel} title="Website" setting=${setting} mayRemove=${() => setRemoving(true)} dialog=${dialog} toSave=${toSave} isValid=${Boolean(IndexDocument?.Suffix || all)}
-    lead="Serves objects as pages at the website domain of the server. Readers need the permission to read: usually a public policy.">
+    lead=${html`Serves objects as pages at ${addressOf(bucket)}. Readers need the permission to read: usually a public policy.`}>
     ${all ? html`<div class="note">All requests are redirected to ${all.HostName}. Change that by the AWS CLI.</div>` : html`
       <div class="inputs"><${TextField} label="Index document" value=${IndexDocument?.Suffix ?? ''} onInput=${set('IndexDocument', 'Suffix')} placeholder="index.html" hint="The object that answers for a folder." />
       <${TextField} label="Error document" value=${ErrorDocument?.Key ?? ''} onInput=${set('ErrorDocument', 'Key')} placeholder="404.html" hint="Optional: the answer if there is no object." /></div>`}

@@ -104,7 +104,12 @@ pub(super) const TABLE: &[Variable] = &[
         Credentials,
         "file with the value, also below `/run/secrets/`",
     ),
-    row("MINIO_REGION", Minio, Gives("region", give::region), "`--region`"),
+    row(
+        "MINIO_REGION",
+        Minio,
+        Gives("region", give::region),
+        "`--region`; the profile `minio` accepts signatures for every region beside it",
+    ),
     row("MINIO_SITE_REGION", Minio, Gives("region", give::region), "`--region`"),
     row("MINIO_REGION_NAME", Minio, Gives("region", give::region), "`--region`"),
     row("MINIO_DOMAIN", Minio, Gives("domain", give::domains), "`--domain`"),
@@ -146,7 +151,12 @@ pub(super) const TABLE: &[Variable] = &[
         Nothing,
         "browsers are redirected to the host of their request",
     ),
-    row("MINIO_SERVER_URL", Minio, Nothing, "presigned URLs are valid for any host"),
+    row(
+        "MINIO_SERVER_URL",
+        Minio,
+        Nothing,
+        "URLs may be presigned for any host that reaches the server",
+    ),
     row(
         "MINIO_PROMETHEUS_AUTH_TYPE",
         Minio,

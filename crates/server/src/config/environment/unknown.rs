@@ -29,7 +29,7 @@ const FAMILIES_OF_OTHERS: [&str; 5] =
     ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_", "LITEIO_SEED_"];
 
 /// Features of MinIO that there are not here, by the beginning of their variables, and what to use instead.
-const ABSENT: [(&str, &str); 6] = [
+const ABSENT: [(&str, &str); 12] = [
     (
         "MINIO_IDENTITY_LDAP_",
         "LDAP is not supported: sign in through an issuer of OpenID Connect in front of the directory (--oidc-issuer, \
@@ -49,6 +49,24 @@ const ABSENT: [(&str, &str); 6] = [
         "MINIO_BATCH_",
         "batch jobs are not supported: use `liteio client mirror`, or replication rules",
     ),
+    (
+        "MINIO_API_REQUESTS_",
+        "docs/limits.md has the limits of requests, which are not set by variables",
+    ),
+    (
+        "MINIO_SCANNER_",
+        "`--scrub-days` sets how often data is checked, and lifecycles need no scanner",
+    ),
+    (
+        "MINIO_HEAL_",
+        "`--scrub-days` sets how often data is checked; one directory has no other drives",
+    ),
+    (
+        "MINIO_LOGGER_WEBHOOK_",
+        "the log goes to standard error; `--audit-webhook` sends the audit log",
+    ),
+    ("MINIO_AUDIT_WEBHOOK_", "`--audit-webhook` sends the audit log"),
+    ("MINIO_CACHE_", "there is no cache of another storage"),
 ];
 
 /// The lines about variables that nothing reads. `options` makes the list of the variables of options, which takes
@@ -116,6 +134,9 @@ mod tests {
             ("LITEIO_WHATEVER", Some("`liteio environment`")),
             ("MINIO_ROOT_USR", Some("did you mean MINIO_ROOT_USER?")),
             ("MINIO_IDENTITY_LDAP_SERVER_ADDR", Some("--oidc-issuer")),
+            ("MINIO_API_REQUESTS_MAX", Some("docs/limits.md")),
+            ("MINIO_API_CORS_ALOW_ORIGIN", Some("did you mean MINIO_API_CORS_ALLOW_ORIGIN?")),
+            ("MINIO_LOGGER_WEBHOOK_ENABLE_x", Some("--audit-webhook")),
             ("LITEIO_BUCKET", None),
             ("LITEIO_BINARY", None),
             ("LITEIO_HOST", None),

@@ -1,5 +1,6 @@
 //! The continuous backup: servers that are backed up, commands on backups, servers on what was restored.
 
+mod authorities;
 mod commands;
 mod copies;
 mod lazy;
@@ -7,6 +8,7 @@ mod moments;
 mod outages;
 mod refusals;
 mod restored;
+mod roles;
 mod standby;
 mod writers;
 

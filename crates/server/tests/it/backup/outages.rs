@@ -59,6 +59,13 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
 
     let other = ["--address", "127.0.0.1:0", "--data-dir", "other", "--backup", &location];
     let line = refused(&directory, 1, &other);
+    assert!(line.contains("other has no data yet: is its disk mounted?"), "{line}");
+    assert!(line.contains("`liteio restore`") && line.contains("choose another prefix"), "{line}");
+    assert!(!directory.path().join("other").exists(), "a data directory is left behind");
+    // One that exists.
+    let log = Served::start(&directory, &["--data-dir", "other"]).end();
+    assert_eq!(lines(&log, "new data directory").len(), 1, "{log}");
+    let line = refused(&directory, 1, &other);
     assert!(line.contains("is of another data directory: choose another prefix"), "{line}");
 
     serve_restored(&directory, &location, &[]).end();
@@ -66,7 +73,7 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
     restored.put("/photos/cat", "meow").await;
     restored.kept().await;
     let log = restored.end();
-    assert!(!log.contains("WARN"), "{log}");
+    assert!(!log.contains("WARN") && !log.contains("new data directory"), "{log}");
 }
 
 #[tokio::test]

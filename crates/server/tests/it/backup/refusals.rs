@@ -1,7 +1,7 @@
 //! Settings and arguments that are refused, each with a line that says what to change.
 
 use super::{Served, directory, location, refused, told};
-use crate::command::{liteio, stderr};
+use crate::command::{Running, liteio, stderr};
 
 #[test]
 fn a_server_refuses_a_backup_that_cannot_work_before_anything_is_touched() {
@@ -111,6 +111,50 @@ async fn commands_refuse_what_they_cannot_use() {
         assert!(!directory.path().join("new").exists(), "{arguments:?}");
     }
     assert_eq!(std::fs::read(directory.path().join("full/file")).expect("there"), b"mine");
+}
+
+#[test]
+fn variables_of_a_backup_without_its_location_are_one_warning() {
+    let directory = directory();
+    let variables = [
+        ("LITEIO_FENCE", "2s"),
+        ("LITEIO_BACKUP_KEY_FILE", "absent.key"),
+        ("LITEIO_BACKUP_ENDPOINT", "http://127.0.0.1:1"),
+        ("LITEIO_BACKUP_ACCESS_KEY", "backup"),
+        ("LITEIO_BACKUP_SECRET_KEY", "sesame"),
+    ];
+    let memory = ["--memory", "--address", "127.0.0.1:0"];
+    let (code, log) = Running::start_with(&directory, &memory, &variables).signal("TERM");
+    assert_eq!(code, Some(0), "{log}");
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("have no effect")).collect();
+    assert!(lines.len() == 1 && !log.contains("sesame"), "{log}");
+    for (name, _) in variables {
+        assert!(lines[0].contains(name), "{name}: {log}");
+    }
+    assert!(lines[0].contains("nothing is backed up, because LITEIO_BACKUP is not set"), "{log}");
+    assert!(lines[0].contains("writes are not fenced"), "{log}");
+    // Flags are given for this start.
+    let mut command = liteio(&directory);
+    command.args(memory).args(["--backup-keep", "1d"]).envs(variables);
+    let output = command.output().expect("it runs");
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("--backup-keep (LITEIO_BACKUP_KEEP) needs --backup"), "{line}");
+}
+
+#[test]
+fn a_key_of_a_backup_that_was_rotated_is_told_how_to_get_back() {
+    let directory = directory();
+    let location = location(&directory);
+    told(&directory, 0, &["key", "new", "backup.key"]);
+    let first = std::fs::read_to_string(directory.path().join("backup.key")).expect("a key");
+    let rotated = told(&directory, 0, &["key", "rotate", "backup.key"]);
+    assert!(rotated.contains("a backup has one key for ever"), "{rotated}");
+    let server = ["--address", "127.0.0.1:0", "--backup", &location, "--backup-key-file"];
+    let line = refused(&directory, 2, &[&server[..], &["backup.key"]].concat());
+    assert!(line.contains("keep its last line, and remove the first"), "{line}");
+    let keys = std::fs::read_to_string(directory.path().join("backup.key")).expect("keys");
+    assert_eq!(keys.lines().last(), Some(first.trim()));
 }
 
 /// The arguments of a server with a backup in a bucket of another one.

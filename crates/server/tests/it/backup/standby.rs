@@ -18,7 +18,12 @@ impl Served {
     }
 
     /// A standby in `data`.
-    fn standby(directory: &tempfile::TempDir, location: &str, data: &str, more: &[&str]) -> Served {
+    pub(super) fn standby(
+        directory: &tempfile::TempDir,
+        location: &str,
+        data: &str,
+        more: &[&str],
+    ) -> Served {
         let mut command = liteio(directory);
         command.args(["standby", location, data, "--address", "127.0.0.1:0"]);
         command.args(["--metrics-auth", "public", "--backup-interval", "100ms"]);
@@ -30,7 +35,7 @@ impl Served {
     }
 
     /// The answer to a GET once it has this status.
-    async fn gets(&self, path: &str, status: u16) -> Reply {
+    pub(super) async fn gets(&self, path: &str, status: u16) -> Reply {
         let begun = Instant::now();
         loop {
             let reply = self.get(path).await;
@@ -191,6 +196,32 @@ async fn a_standby_has_what_its_primary_has_and_refuses_every_write() {
     assert!(line.contains("belongs to a standby"), "{line}");
 }
 
+/// After a rotation of the master key at the primary alone.
+#[tokio::test]
+async fn a_standby_tells_at_once_of_secrets_that_its_keys_do_not_open() {
+    let directory = directory();
+    let location = location(&directory);
+    for key in ["one.key", "other.key"] {
+        told(&directory, 0, &["key", "new", key]);
+    }
+    let options = ["--backup", &location, "--master-key-file", "one.key"];
+    let primary = Served::primary(&directory, "data", &options).await;
+    let options = ["--master-key-file", "other.key"];
+    let standby = Served::standby(&directory, &location, "standby", &options);
+    primary.iam("Action=CreateUser&UserName=eve").await;
+    primary.iam("Action=CreateAccessKey&UserName=eve").await;
+    let begun = Instant::now();
+    loop {
+        let (_, health) = standby.is_ready().await;
+        if health.contains("sealed by a master key that the server lacks") {
+            break;
+        }
+        assert!(begun.elapsed() < LONG, "{health}");
+    }
+    standby.end();
+    primary.end();
+}
+
 #[tokio::test]
 async fn a_primary_hands_over_and_stays_without_writes() {
     let directory = directory();
@@ -208,6 +239,11 @@ async fn a_primary_hands_over_and_stays_without_writes() {
     assert_eq!(refusal.header("retry-after"), Some("1"));
     assert_eq!(standby.get("/plain/last").await.expect_status(200).text(), "acknowledged");
     assert!(contents(&standby).await == contents(&primary).await);
+    // Neither of the two is a standby any more, and it is said at once.
+    for data in ["data", "standby"] {
+        let line = refused(&directory, 1, &["promote", data]);
+        assert!(line.contains("no standby runs on") && line.contains("but a primary"), "{line}");
+    }
     let reply = standby.put("/plain/new", "of the new primary").await;
     assert_eq!(reply.header("x-liteio-behind"), None);
     standby.kept().await;
@@ -416,6 +452,8 @@ async fn what_cannot_be_a_standby_is_refused_with_a_line() {
             "is not encrypted",
         ),
         (1, vec!["promote", "absent"], "is not a data directory"),
+        (1, vec!["promote", "standby"], "no standby runs on standby: start `liteio standby`"),
+        (1, vec!["promote", "data"], "no standby runs on data: start `liteio standby`"),
     ];
     for (code, arguments, expected) in rows {
         let is_standby = arguments[0] == "standby";
