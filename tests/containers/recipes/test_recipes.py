@@ -162,6 +162,63 @@ def test_grafana(recipe, tmp_path):
     go("minio-go", variables | {"BUCKET": tempo["bucket"], "ACCESS_KEY": tempo["access_key"], "SECRET_KEY": tempo["secret_key"]})
 
 
+def test_nextcloud(recipe):
+    container, _ = recipe("nextcloud")
+    services = read("nextcloud")["services"]
+    app = {key.removeprefix("OBJECTSTORE_S3_"): value for key, value in services["nextcloud"]["environment"].items()}
+    variables = settings(container, services["s3"], app["BUCKET"], app["REGION"])
+    assert (app["KEY"], app["SECRET"]) == (variables["ACCESS_KEY"], variables["SECRET_KEY"])
+    assert (app["HOST"], app["SSL"], app["USEPATH_STYLE"]) == ("s3", "false", "true")
+    check_buckets(variables, "nextcloud")
+    client = s3(variables["ENDPOINT"], app["KEY"], app["SECRET"])
+    bucket = {"Bucket": app["BUCKET"]}
+    client.head_bucket(**bucket)
+    one = bucket | {"Key": "urn:oid:1"}
+    client.put_object(**one, Body=b"small", ACL="private", ContentType="text/plain", StorageClass="STANDARD")
+    # Larger files come in parts; all are read by ranges that have no end.
+    large = bucket | {"Key": "urn:oid:2"}
+    body = os.urandom(6 << 20)
+    upload = client.create_multipart_upload(**large, ContentType="video/mp4", StorageClass="STANDARD", ChecksumAlgorithm="CRC32")
+    part = large | {"UploadId": upload["UploadId"], "PartNumber": 1}
+    sent = client.upload_part(**part, Body=body, ChecksumAlgorithm="CRC32")
+    parts = {"Parts": [{"PartNumber": 1, "ETag": sent["ETag"], "ChecksumCRC32": sent["ChecksumCRC32"]}]}
+    client.complete_multipart_upload(**large, UploadId=upload["UploadId"], MultipartUpload=parts)
+    answer = client.get_object(**large, Range="bytes=1000-")
+    assert answer["Body"].read() == body[1000:] and answer["ContentType"] == "video/mp4"
+    copy = bucket | {"Key": "urn:oid:3"}
+    client.copy_object(**copy, CopySource=one, ACL="private")
+    assert client.head_object(**copy)["ContentType"] == "text/plain"
+    for each in (one, large, copy):
+        client.delete_object(**each)
+    assert client.list_objects_v2(**bucket)["KeyCount"] == 0
+
+
+def test_airbyte(run_server):
+    values = read("airbyte")
+    assert values["minio"] == {"enabled": False} and values["global"]["storage"]["type"] == "minio"
+    config = values["global"]["storage"]["minio"]
+    container = run_server(LITEIO_ACCESS_KEY=config["accessKeyId"], LITEIO_SECRET_KEY=config["secretAccessKey"])
+    client = s3(container.endpoint, config["accessKeyId"], config["secretAccessKey"])
+    for name in sorted(set(values["global"]["storage"]["bucket"].values())):
+        bucket = {"Bucket": name}
+        # It makes a bucket that is not there.
+        with pytest.raises(client.exceptions.ClientError):
+            client.head_bucket(**bucket)
+        client.create_bucket(**bucket)
+        for prefix in ("job-logging", "/state", "/workload/output", "/activity-payloads"):
+            keys = [f"{prefix}/{number}/document.json" for number in (1, 2)]
+            for key in keys:
+                client.put_object(**bucket, Key=key, Body=key.encode())
+            # The paths are kept: a slash in front is a part of the key.
+            pages = client.get_paginator("list_objects_v2").paginate(**bucket, Prefix=prefix, PaginationConfig={"PageSize": 1})
+            assert [it["Key"] for page in pages for it in page["Contents"]] == keys
+            assert client.get_object(**bucket, Key=keys[0])["Body"].read() == keys[0].encode()
+            client.head_object(**bucket, Key=keys[0])
+            client.delete_object(**bucket, Key=keys[0])
+            with pytest.raises(client.exceptions.NoSuchKey):
+                client.get_object(**bucket, Key=keys[0])
+
+
 def test_velero(run_server):
     [location] = read("velero")["configuration"]["backupStorageLocation"]
     key, secret = re.findall(r"=(\S+)", read("velero")["credentials"]["secretContents"]["cloud"])
