@@ -158,9 +158,7 @@ pub use config::{Compacting, KvConfig, Spilling};
 pub use counter::{COUNTS, CountChange, Counted, CounterRow, Counts, Queue, QueueRow};
 pub use cursor::Cursor;
 pub use database::{Ahead, Around};
-pub use engine::EngineKind;
-#[cfg(any(test, feature = "test-util"))]
-pub use engine::silence_panics_of_damage;
+pub use engine::{EngineKind, check_tree, silence_panics_of_damage};
 pub use error::KvError;
 #[cfg(any(test, feature = "test-util"))]
 pub use fetched::{Fetches, UpdateFetches};

@@ -28,7 +28,7 @@ use crate::{
 use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry::{self, LogGuard};
-use liteio_store::{Clock as _, SystemClock};
+use liteio_store::{Clock as _, SystemClock, silence_panics_of_damage};
 use liteio_wire::serve::stop_signal;
 
 /// Exit code: the server cannot start or is not ready, or its data is damaged.
@@ -40,6 +40,7 @@ const START_LASTS: Duration = Duration::from_secs(1);
 
 /// Runs the command with these arguments, of which the first is the program's name.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    silence_panics_of_damage();
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments.server),
         Ok(Command::Exec(arguments)) => execute(&arguments),

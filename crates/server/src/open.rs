@@ -17,6 +17,7 @@ use crate::config::{
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::platform::{Grant, free_bytes, refusal_to_write};
+use crate::verify::DAMAGE_ADVICE;
 use liteio_access::offload::Offload;
 use liteio_access::state::{App, EventTarget, Settings};
 use liteio_iam::settings::IdentitySettings;
@@ -248,6 +249,9 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             None if matches!(error, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
             None if matches!(error, StoreError::NotADataDirectory { .. }) => {
                 OpenError::Failed(format!("{}: {error}", path.display()))
+            }
+            None if matches!(error, StoreError::Corrupt { .. }) => {
+                OpenError::Failed(format!("{}: {error}. {DAMAGE_ADVICE}", path.display()))
             }
             Some(advice) => OpenError::Failed(format!("{error}; {advice}")),
             None => OpenError::Failed(error.to_string()),

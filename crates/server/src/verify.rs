@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     print_missing(path, &missing);
     say!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
     if !damaged.is_empty() {
-        say!("{COPY_ADVICE}");
+        say!("{DAMAGE_ADVICE} {COPY_ADVICE}");
     }
     Ok(damaged.is_empty() && missing.is_empty())
 }
@@ -43,6 +43,9 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
 /// damaged.
 const COPY_ADVICE: &str = "To back a data directory up, use `liteio backup copy`, or copy it while no server uses it, or \
      from a snapshot of its volume: any other copy of a directory in use is damaged.";
+
+/// What helps where objects or the metadata are damaged.
+pub(crate) const DAMAGE_ADVICE: &str = "`liteio restore` brings everything back from a backup. Without one, `liteio backup copy --data-dir DIR      NEW` writes what can be read into a new directory, and `liteio repair` tells which objects would be given up.";
 
 /// The findings of a check.
 struct Found {

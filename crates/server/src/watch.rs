@@ -76,7 +76,11 @@ impl Seen {
         // Only the next start admits writes after a failure.
         if let Some(reason) = now.failed {
             if !self.has_failed {
-                tracing::warn!(reason, "writes are refused until the server is started again");
+                tracing::warn!(
+                    reason,
+                    "writes are refused until the server is started again. If they are refused again soon, stop it and run \
+                     `liteio verify`"
+                );
                 self.has_failed = true;
             }
             return;

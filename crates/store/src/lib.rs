@@ -349,7 +349,7 @@ pub use liteio_blob::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
-pub use liteio_kv::Ahead;
+pub use liteio_kv::{Ahead, silence_panics_of_damage};
 pub use meta::{
     AnnotationFacts, AnnotationName, AnnotationNameError, BlobSource, Cause, ChangeTimes,
     DefaultRetention, DocumentKind, Due, Event, EventHold, EventHoldChange, EventKind,

@@ -36,7 +36,6 @@ use std::sync::Arc;
 use liteio_disk::Disk;
 
 pub(super) use self::checkpoint::{Checkpoint, Contents};
-#[cfg(any(test, feature = "test-util"))]
 pub use self::on_redb::silence_panics_of_damage;
 use super::KvError;
 
@@ -54,6 +53,15 @@ pub enum EngineKind {
 /// The path of a compacted copy of the tree `path`, before it is renamed.
 pub(super) fn compacted_path(path: &str) -> String {
     format!("{path}.compact")
+}
+
+/// Reads all that the checkpoint in the file `path` reaches, the pages that no pair is in too, and verifies its checksums: a
+/// damaged one of these is met by the next drain only. Nothing is changed. Meanwhile nobody may write the file.
+///
+/// # Errors
+/// [`KvError::Corrupt`] with the first damage; the errors of the disk.
+pub fn check_tree(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<(), KvError> {
+    on_redb::check(disk, path, cache_bytes).map(drop)
 }
 
 /// A pair to set, or a key to remove.

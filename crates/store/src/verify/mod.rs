@@ -11,14 +11,14 @@ mod verifier;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_disk::Disk;
-use liteio_kv::Read;
+use liteio_disk::{Disk, RealDisk};
+use liteio_kv::{Read, check_tree};
 
 use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
 use crate::meta::key::successor;
 use crate::meta::space;
-use crate::open;
+use crate::open::{self, KEY_SPACE_FILE};
 use crate::store::{Opened, Store};
 
 pub(crate) use report::Remedy;
@@ -37,11 +37,14 @@ impl Store {
         config: StoreConfig,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        let is_directory = matches!(config.backend, Backend::Directory(_));
+        let disk = match &config.backend {
+            Backend::Directory(path) => Some(RealDisk::open_existing(path)?),
+            _ => None,
+        };
         let opened = open::open_to_look(config);
         let is_locked = opened.as_ref().is_ok_and(|opened| opened.directory_lock.is_some());
-        let report = verify_opened(opened, progress)?;
-        Ok(VerifyReport { is_unlocked: is_directory && !is_locked, ..report })
+        let report = verify_opened(opened, disk.as_ref().map(|disk| disk as _), progress)?;
+        Ok(VerifyReport { is_unlocked: disk.is_some() && !is_locked, ..report })
     }
 
     /// [`Store::verify_closed`] on `disk`. The backend in `config` is ignored.
@@ -53,7 +56,8 @@ impl Store {
         config: StoreConfig,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        verify_opened(open::open_to_look_on(disk, config), progress)
+        let opened = open::open_to_look_on(Arc::clone(&disk), config);
+        verify_opened(opened, Some(&*disk), progress)
     }
 
     /// Reads every object, every part of an upload and every vector, and verifies their checksums.
@@ -141,8 +145,10 @@ impl Store {
     }
 }
 
+/// Verifies a store that was opened to look, and the tree on its `disk` itself: what the store writes stays in memory.
 fn verify_opened(
     opened: Result<Opened, StoreError>,
+    disk: Option<&dyn Disk>,
     progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<VerifyReport, StoreError> {
     let opened = match opened {
@@ -154,10 +160,14 @@ fn verify_opened(
         opened => opened?,
     };
     let log_end = opened.log_end.clone();
+    let cache_bytes = opened.config.cache_bytes;
     let store = Store::from_opened(opened);
     let report = store.verify(progress);
+    let tree = disk.map_or(Ok(()), |disk| check_tree(disk, KEY_SPACE_FILE, cache_bytes));
     store.close();
-    Ok(VerifyReport { log_end, ..report? })
+    let mut report = report?;
+    report.or_damage(tree.map_err(StoreError::from))?;
+    Ok(VerifyReport { log_end, ..report })
 }
 
 /// The key spaces whose records are verified one by one.

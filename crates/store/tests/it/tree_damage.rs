@@ -92,6 +92,38 @@ fn whatever_is_damaged_in_the_tree_no_wrong_byte_leaves_and_nothing_panics() {
     assert!(refused > 0 && partly > 0, "{refused} refused, {partly} with some objects only");
 }
 
+#[test]
+fn a_tree_that_verification_finds_whole_takes_writes() {
+    liteio_kv::silence_panics_of_damage();
+    let whole = closed();
+    let content = |disk: &SimulatedDisk| {
+        let tree = disk.open(TREE, OpenMode::Read).expect("there");
+        let mut content = vec![0; tree.len().expect("a length") as usize];
+        tree.read_at(&mut content, 0).expect("reads");
+        content
+    };
+    let (mut sound, mut found_beside_records) = (0, 0);
+    for (page, bytes) in content(&whole).chunks(4096).enumerate() {
+        let Some(at) = bytes.iter().rposition(|byte| *byte != 0) else { continue };
+        let disk = whole.kill();
+        let tree = disk.open(TREE, OpenMode::Write).expect("there");
+        tree.write_at(&[bytes[at] ^ 4], (page * 4096 + at) as u64).expect("writes");
+        let looked_at = Arc::new(disk.clone());
+        let report = Store::verify_closed_on(looked_at, config(2), &mut |_| {}).expect("a report");
+        if report.damaged.is_empty() {
+            let store = Store::open_on(Arc::new(disk.clone()), config(2)).expect("opens");
+            put(&store, "a name to be looked for", b"new");
+            store.close();
+            let has_it = content(&disk).windows(23).any(|it| it == b"a name to be looked for");
+            assert!(has_it, "page {page}: the change is not in the tree");
+            sound += 1;
+        } else if read_all(&disk, &format!("page {page}")) == Some(OBJECTS) {
+            found_beside_records += 1;
+        }
+    }
+    assert!(sound > 0 && found_beside_records > 0, "{sound} sound, {found_beside_records} found");
+}
+
 /// The leaves in which the name of an object stands.
 fn leaves(disk: &SimulatedDisk) -> Vec<u64> {
     let tree = disk.open(TREE, OpenMode::Read).expect("there");

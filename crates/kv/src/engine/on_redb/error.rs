@@ -25,10 +25,8 @@ pub(super) fn guarded<T, E: Into<KvError>>(
     }
 }
 
-/// Suppresses the output of redb's panics from now on, for tests that damage trees. These panics
-/// are caught and become errors, and printing thousands of backtraces takes longer than the tests.
-/// All other panics are printed as before.
-#[cfg(any(test, feature = "test-util"))]
+/// Suppresses the output of redb's panics from now on, for commands and tests that read damaged trees. These panics are caught
+/// and become errors with their text. All other panics are printed as before.
 pub fn silence_panics_of_damage() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -23,7 +23,6 @@ use self::view::Bytes;
 use super::{ApplyError, Change, Changes, Checkpoint, NoChanges, compacted_path};
 use crate::KvError;
 
-#[cfg(any(test, feature = "test-util"))]
 pub use self::error::silence_panics_of_damage;
 pub(crate) use self::view::{PairGuard, Place, Tree, Value, View};
 
@@ -268,7 +267,11 @@ impl fmt::Debug for Engine {
 }
 
 /// Has redb read and check the whole file without changing it. Returns its checkpoint.
-fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Checkpoint, KvError> {
+pub(super) fn check(
+    disk: &dyn Disk,
+    path: &str,
+    cache_bytes: usize,
+) -> Result<Checkpoint, KvError> {
     let freeze = Freeze::default();
     freeze.close();
     let file = disk.open(path, OpenMode::Read)?;
