@@ -93,6 +93,12 @@ impl Users {
                             and make new access keys";
                 return Err(StoreError::Corrupt { what: what.to_owned() });
             }
+            if store.suspended().is_some() {
+                // A primary without a master key has made its own key before its first backup.
+                let reason = "The primary has a master key, and this standby has none: start it with the primary's, by \
+                              --master-key-file (LITEIO_MASTER_KEY_FILE) or as the primary has it.";
+                return Err(StoreError::Suspended { reason: reason.to_owned() });
+            }
             let made = EncryptionKey::generate(&SystemRandom)?;
             store.identity_or(OWN_KEY.to_vec(), made.expose().to_vec()).wait()?;
             own = Some(made);
