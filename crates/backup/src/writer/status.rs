@@ -27,11 +27,19 @@ pub struct State {
     pub failures: u64,
     /// The reason why it does not get on; `None` if it does.
     pub error: Option<String>,
+    /// The reason why the lease cannot be looked at; `None` if it can. A writer without changes meets no failure.
+    pub lease_error: Option<String>,
     /// The reason of the last failure, also when it gets on since: who looks at times has not missed it.
     pub last_error: Option<String>,
 }
 
 impl State {
+    /// `true` while the writer or the keeper of the lease fails.
+    #[must_use]
+    pub fn is_failing(&self) -> bool {
+        self.error.is_some() || self.lease_error.is_some()
+    }
+
     pub(super) fn fail(&mut self, reason: String) {
         self.failures += 1;
         self.error = Some(reason.clone());
@@ -48,6 +56,18 @@ impl Status {
     #[must_use]
     pub fn state(&self) -> State {
         self.0.lock().clone()
+    }
+
+    /// Notes whether the lease could be looked at: the reason if not.
+    pub fn looked_at_lease(&self, failure: Option<String>) {
+        let mut state = self.0.lock();
+        if let Some(reason) = &failure
+            && state.lease_error.is_none()
+        {
+            state.failures += 1;
+            state.last_error = Some(reason.clone());
+        }
+        state.lease_error = failure;
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut State)) {

@@ -58,6 +58,10 @@ impl LeaseKeeper {
         let every = self.interval.min(LOOK_MAX).min(fence);
         loop {
             let look = self.look(&mut repository);
+            // Until the first one the writer makes the backup, and tells why it cannot.
+            if last.is_some() {
+                self.status.looked_at_lease(look.as_ref().err().map(ToString::to_string));
+            }
             if let Ok(look) = &look
                 && last.as_ref() != Some(look)
             {

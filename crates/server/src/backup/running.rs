@@ -187,7 +187,7 @@ impl Backup {
             failures: state.failures,
             unreadable: state.unreadable,
             verification: state.verification,
-            is_failing: state.error.is_some(),
+            is_failing: state.is_failing(),
         }
     }
 
@@ -258,7 +258,7 @@ impl Watched {
             self.error.clone_from(&state.last_error);
         }
         self.failures = state.failures;
-        let works_again = state.error.is_none() && self.error.take().is_some();
+        let works_again = !state.is_failing() && self.error.take().is_some();
         (failure, works_again)
     }
 

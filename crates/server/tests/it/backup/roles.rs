@@ -3,7 +3,7 @@
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
-use super::{LONG, Served, directory, location, told};
+use super::{LONG, Served, directory, location, run, told};
 use crate::command::{Running, liteio};
 use crate::service_manager::{PATIENCE, messages};
 
@@ -102,6 +102,26 @@ async fn the_check_of_haproxy_takes_the_holder_of_the_lease() {
 }
 
 #[tokio::test]
+async fn a_standby_without_the_master_key_of_its_primary_is_told_so() {
+    let directory = directory();
+    let location = location(&directory);
+    told(&directory, 0, &["key", "new", "master.key"]);
+    let backup = ["--backup", &location, "--master-key-file", "master.key"];
+    let primary = Served::backed_up(&directory, "data", &backup);
+    primary.put("/plain", "").await;
+    primary.kept().await;
+    let output = run(&directory, &["standby", &location, "standby", "--address", "127.0.0.1:0"]);
+    let told = crate::command::stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("The primary has a master key, and this standby has none"), "{told}");
+    let more = ["--master-key-file", "master.key"];
+    let standby = Served::standby(&directory, &location, "standby", &more);
+    standby.gets("/plain", 200).await;
+    standby.end();
+    primary.end();
+}
+
+#[tokio::test]
 async fn a_lost_lease_is_told_before_secrets_without_a_key() {
     let directory = directory();
     let location = location(&directory);
@@ -144,13 +164,20 @@ async fn a_primary_whose_fence_is_closed_keeps_its_role_and_tells_the_service_ma
         "liteio123",
         "--fence=2s",
     ];
-    let (primary, messages) = Served::managed(&directory, "data", &backup);
+    let (mut primary, messages) = Served::managed(&directory, "data", &backup);
     primary.put("/plain", "").await;
     target.end();
     expect_status(&messages, "could not renew its lease");
     let health = primary.has_role("primary").await;
     let reason = health["reason"].as_str().expect("a reason");
     assert!(reason.contains("could not renew its lease") && is_taken(&health), "{health}");
+    // Nothing is to be stored, so that only the look at the lease meets the failure.
+    let begun = Instant::now();
+    while primary.health().await["backup"]["failing"] != true {
+        assert!(begun.elapsed() < LONG, "{}", primary.health().await);
+    }
+    let log = primary.running.logs("the backup fails and is tried again");
+    assert!(log.contains("reason="), "{log}");
     primary.get("/plain").await.expect_status(200);
     primary.running.signal("KILL");
 }
