@@ -4,7 +4,10 @@
 const perTest = require("./per-test.cjs");
 
 // Jest resolves this name itself, even if its functions are not globals.
-const hooks = require("@jest/globals");
+const { beforeAll, beforeEach, afterEach, afterAll } = require("@jest/globals");
+
+// Jest gives each file a copy of the variables, and runs hooks of the end in the order of their registration.
+const hooks = { beforeAll, beforeEach, afterEach, afterAll, endsWithFile: true };
 
 const NOTE = " (Jest runs no hooks for test.concurrent: make a space in such a test, `await s3.server.space()`)";
 

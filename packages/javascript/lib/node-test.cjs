@@ -25,6 +25,8 @@ function hooksOfTests() {
         }
       }),
     afterAll: after,
+    // Each file has its process, and hooks of the end run in the order of their registration.
+    endsWithFile: true,
   };
 }
 

@@ -1,7 +1,7 @@
 "use strict";
 // A space for each test, or a server that is reset before each, through the hooks of a test runner.
 
-const { LiteIOError } = require("./errors.cjs");
+const { LiteIOError, StartFailed } = require("./errors.cjs");
 const { startServer, connect } = require("./server.cjs");
 
 // Variable that passes the server from the global setup to the workers.
@@ -30,22 +30,49 @@ function useEnvironment(space) {
   };
 }
 
-/** The server of the global setup, or without one or with options a server of its own. */
-async function serverOf(options) {
-  const shared = process.env[SHARED];
-  if (shared && options === undefined) {
-    return { server: connect(JSON.parse(shared)) };
+/**
+ * Restores the variables after the tests, unless each file has variables of its own and an afterAll of the user may follow. Its
+ * cleanup fails then without a server, where it would reach AWS.
+ */
+function endEnvironment({ endsWithFile = false }, putBack) {
+  if (!endsWithFile) {
+    putBack?.();
   }
-  const owned = await startServer(options);
+}
+
+/** The server that the global setup passes on, unless there are options: its address and keys, and the profile. */
+function sharedServer(options) {
+  const shared = process.env[SHARED];
+  return shared && options === undefined ? JSON.parse(shared) : undefined;
+}
+
+/** The server of the global setup, or without one or with options a server of its own. */
+async function serverOf(options, start = startServer) {
+  const shared = sharedServer(options);
+  if (shared) {
+    const { profile, ...connection } = shared;
+    return { server: connect(connection) };
+  }
+  const owned = await start(options);
   return { server: owned, owned };
+}
+
+/** Variables of a server without the keys of a space, so that a request is refused there instead of reaching AWS. */
+function withoutSpace(server) {
+  const key = "no-space-before-the-first-test";
+  return { env: { ...server.env, AWS_ACCESS_KEY_ID: key, AWS_SECRET_ACCESS_KEY: key } };
 }
 
 /**
  * Registers the hooks; returns an object that represents the space of the running test. The note tells what the runner does
  * with tests that run at the same time.
+ *
+ * Jest and node:test, and Vitest by its settings, run a later registered afterEach of the user after the one of this function.
+ * The space of a test and the variables therefore stay until the next beforeEach, or afterAll: the cleanup of a test would
+ * reach AWS otherwise.
  */
-function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options, note = "") {
-  if (options?.profile === "localstack") {
+function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options, note = "") {
+  if ((options ?? sharedServer(options))?.profile === "localstack") {
     throw new TypeError(
       'useSpace separates tests by their keys, and with the profile "localstack" unknown keys, such as `test`, reach the same ' +
         "space in all tests: use useServer",
@@ -53,10 +80,24 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options, note 
   }
   let server;
   let owned;
-  // The running test, by the name of its runner, with its space and a function that restores the environment.
+  let putBack;
+  // The running test, by the name of its runner; undefined between tests.
   let running;
+  // The space of the running test, or between tests of the last one.
+  let space;
+  const endSpace = async () => {
+    const ended = space;
+    space = undefined;
+    await ended?.delete().catch((error) => {
+      // The test has deleted it.
+      if (error.status !== 404) {
+        throw error;
+      }
+    });
+  };
   beforeAll(async () => {
     ({ server, owned } = await serverOf(options));
+    putBack = useEnvironment(withoutSpace(server));
   });
   // Vitest passes a context to its hooks. For Jest a function with a named parameter would wait for a callback.
   beforeEach(async (...given) => {
@@ -69,44 +110,61 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options, note 
     }
     const mine = { test: given[0]?.task };
     running = mine;
-    const space = await server.space();
+    await endSpace();
+    const made = await server.space();
     if (running !== mine) {
       // The runner did not wait for the hook.
-      await space.delete();
+      await made.delete();
       return;
     }
-    Object.assign(mine, { space, putBack: useEnvironment(space) });
+    space = made;
+    useEnvironment(space);
   });
-  afterEach(async (...given) => {
+  afterEach((...given) => {
     // Also called for a rejected test.
-    if (!running || running.test !== given[0]?.task) {
-      return;
+    if (running?.test === given[0]?.task) {
+      running = undefined;
     }
-    const { space, putBack } = running;
-    running = undefined;
-    putBack?.();
-    await space?.delete();
   });
   afterAll(async () => {
-    await owned?.stop();
+    endEnvironment(runner, putBack);
+    await (owned ? owned.stop() : endSpace());
   });
   const current = () => {
-    if (!running?.space) {
+    if (!space) {
       throw new LiteIOError(
-        "the space exists in a test and in beforeEach, not in beforeAll (use `buckets`, `seed` or beforeEach), and not while " +
-          `tests are defined: call useSpace() outside of tests${note}`,
+        "the space exists in a test, in beforeEach and in afterEach, not in beforeAll (use `buckets`, `seed` or beforeEach), " +
+          `and not while tests are defined: call useSpace() outside of tests${note}`,
       );
     }
-    return running.space;
+    return space;
   };
   return representing(() => server, current);
+}
+
+// Port of the last server of useServer. Where modules outlive a test file, so do this one and the clients of the code under test.
+let lastPort;
+
+/** Starts a server at the address of the one before, if that is free, for clients that were made in another file. */
+async function startAgain(options) {
+  let server;
+  if (lastPort !== undefined && !options?.port) {
+    server = await startServer({ ...options, port: lastPort }).catch((error) => {
+      if (!(error instanceof StartFailed)) {
+        throw error;
+      }
+    });
+  }
+  server ??= await startServer(options);
+  lastPort = Number(new URL(server.endpoint).port);
+  return server;
 }
 
 /**
  * Registers the hooks for one server, or one space of the server of the global setup, which is reset before each test: the
  * variables stay the same, so that a client that was made once keeps working. Returns an object that represents it.
  */
-function useServer({ beforeAll, beforeEach, afterEach, afterAll }, options) {
+function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options) {
   if (options?.dataDir !== undefined) {
     throw new TypeError("useServer has no dataDir, which it would empty before each test: use startServer");
   }
@@ -116,9 +174,11 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   let putBack;
   // The running test of a runner that passes it to its hooks.
   let running;
+  // With this profile unknown keys, such as `test`, reach the main space.
+  const isMain = sharedServer(options)?.profile === "localstack";
   beforeAll(async () => {
-    ({ server, owned } = await serverOf(options));
-    space = owned ?? (await server.space());
+    ({ server, owned } = await serverOf(options, startAgain));
+    space = owned ?? (isMain ? server : await server.space());
     putBack = useEnvironment(space);
   });
   beforeEach(async (...given) => {
@@ -138,8 +198,12 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll }, options) {
     }
   });
   afterAll(async () => {
-    putBack?.();
-    await (owned ? owned.stop() : space?.delete());
+    endEnvironment(runner, putBack);
+    if (owned) {
+      await owned.stop();
+    } else if (!isMain) {
+      await space?.delete();
+    }
   });
   const current = () => {
     if (!space) {
@@ -175,7 +239,7 @@ function representing(server, space) {
 async function setUp(options) {
   const server = await startServer(options);
   const { endpoint, accessKeyId, secretAccessKey, region } = server;
-  process.env[SHARED] = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region });
+  process.env[SHARED] = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region, profile: options?.profile });
   return async () => {
     delete process.env[SHARED];
     await server.stop();

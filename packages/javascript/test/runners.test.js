@@ -54,6 +54,66 @@ for (const number of [1, 2, 3]) {
   });
 }
 `;
+// A cleanup that knows nothing of the server: its hooks are registered after those of the helper.
+const CLEANED_UP = `
+const client = () => new S3Client({ forcePathStyle: true, maxAttempts: 1 });
+const list = async () => ((await client().send(new ListBucketsCommand({}))).Buckets ?? []).map(({ Name }) => Name);
+let s3;
+
+describe("with a space", () => {
+  s3 = useSpace();
+  beforeAll(async () => equal(await list().catch((error) => error.name), "InvalidAccessKeyId"));
+  afterEach(async () => {
+    equal(await list(), ["photos"]);
+    equal((await s3.space.waitForRequest({ operation: "CreateBucket" })).length, 1);
+    equal(await s3.server.spaces(), [s3.space.name]);
+  });
+  for (const number of [1, 2]) {
+    test("a test that passes " + number, () => client().send(new CreateBucketCommand({ Bucket: "photos" })));
+  }
+  test("a test that fails", async () => {
+    await client().send(new CreateBucketCommand({ Bucket: "photos" }));
+    throw new Error("as it should");
+  });
+  test("a test after it", () => client().send(new CreateBucketCommand({ Bucket: "photos" })));
+});
+
+`;
+const RESTORED_IN_VITEST = `
+test("afterwards the variables are those of the shell", () => {
+  equal([process.env.AWS_PROFILE, process.env.AWS_ENDPOINT_URL_S3, process.env.AWS_ACCESS_KEY_ID], ["elsewhere", "elsewhere", undefined]);
+});
+`;
+// The server has ended with the hooks of the helper.
+const ENDED_BEFORE = `
+describe("the end", () => {
+  const ofTest = useServer();
+  afterAll(async () => {
+    equal(process.env.AWS_ENDPOINT_URL, ofTest.server.endpoint);
+    const error = await client().send(new ListBucketsCommand({})).catch((it) => it);
+    equal(["ECONNREFUSED", "InvalidAccessKeyId"].includes(error.code ?? error.name), true);
+  });
+  test("the server is there", async () => equal(await list(), []));
+});
+`;
+const CLEANED_UP_IN_VITEST = `
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useSpace } from "liteio/vitest";
+const equal = (one, other) => expect(one).toEqual(other);
+${CLEANED_UP}${RESTORED_IN_VITEST}`;
+const CLEANED_UP_IN_JEST = `
+const { ${NAMES} } = require("@aws-sdk/client-s3");
+const { useServer, useSpace } = require("liteio/jest");
+const equal = (one, other) => expect(one).toEqual(other);
+${CLEANED_UP}${ENDED_BEFORE}`;
+const CLEANED_UP_IN_NODE = `
+import assert from "node:assert/strict";
+import { after as afterAll, afterEach, before as beforeAll, describe, test } from "node:test";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useServer, useSpace } from "liteio/node-test";
+const equal = (one, other) => assert.deepEqual(one, other);
+${CLEANED_UP}${ENDED_BEFORE}`;
 const ONCE_IN_VITEST = (options = "undefined") => `
 import { expect, test } from "vitest";
 import { ${NAMES} } from "@aws-sdk/client-s3";
@@ -201,6 +261,53 @@ check(
   jest,
 );
 
+for (const hooks of ["stack", "list", "parallel"]) {
+  // Beside the one of the helper, a beforeAll of the test would still have the variables of the shell.
+  const file = hooks === "parallel" ? CLEANED_UP_IN_VITEST.replace(/^ +beforeAll.*$/m, "") : CLEANED_UP_IN_VITEST;
+  check(
+    `Vitest with the hooks as ${hooks} and a cleanup after each test`,
+    {
+      "vitest.config.js": `export default {
+        test: { globalSetup: ["liteio/vitest/global-setup"], fileParallelism: false, sequence: { hooks: "${hooks}" } },
+      };`,
+      "a.test.js": file,
+      "b.test.js": file,
+    },
+    vitest,
+    { status: 1, seen: /2 failed \| 8 passed/ },
+  );
+}
+check(
+  "Jest with a cleanup after each test",
+  {
+    "package.json": manifest({
+      globalSetup: "liteio/jest/global-setup",
+      globalTeardown: "liteio/jest/global-teardown",
+    }),
+    "a.test.js": CLEANED_UP_IN_JEST,
+    "b.test.js": CLEANED_UP_IN_JEST,
+  },
+  [...jest, "--runInBand"],
+  { status: 1, seen: /2 failed, 8 passed/ },
+);
+check(
+  "node:test with a cleanup after each test",
+  {
+    "a.test.mjs": CLEANED_UP_IN_NODE,
+    "b.test.mjs": `${IN_NODE("useSpace")}
+const s3 = useSpace();
+for (const name of ["photos", "letters"]) {
+  test(name, async (t) => {
+    t.after(async () => equal((await s3.space.waitForRequest({ operation: "CreateBucket" }))[0].bucket, name));
+    await new S3Client(s3.config).send(new CreateBucketCommand({ Bucket: name }));
+  });
+}
+`,
+  },
+  ["--test"],
+  { status: 1, seen: /pass 6\n\S+ fail 1/ },
+);
+
 const SIX = { seen: /Tests:? +6 passed/ };
 check(
   "Vitest with a client made once",
@@ -214,6 +321,43 @@ check(
     "vitest.config.js": `export default { test: { globalSetup: ["liteio/vitest/global-setup"] } };`,
     "a.test.js": ONCE_IN_VITEST(),
     "b.test.js": ONCE_IN_VITEST(),
+  },
+  vitest,
+  SIX,
+);
+const IN_A_MODULE = ONCE_IN_VITEST().replace("const client = new S3Client({});", 'import { client } from "./client.js";');
+check(
+  "Vitest with a client made once for all files",
+  {
+    "vitest.config.js": `export default { test: { isolate: false, fileParallelism: false } };`,
+    "client.js": `
+import { S3Client } from "@aws-sdk/client-s3";
+export const client = new S3Client({ maxAttempts: 1 });
+`,
+    "a.test.js": IN_A_MODULE,
+    "b.test.js": IN_A_MODULE,
+  },
+  vitest,
+  SIX,
+);
+// With this profile all keys that the server does not know reach its main space.
+check(
+  "Vitest with the profile localstack for all files",
+  {
+    "vitest.config.js": `export default { test: { globalSetup: ["./setup.js"], fileParallelism: false } };`,
+    "setup.js": `import { withOptions } from "liteio/vitest/global-setup"; export default withOptions({ profile: "localstack" });`,
+    "a.test.js": ONCE_IN_VITEST().replace("new S3Client({})", `new S3Client({
+      endpoint: JSON.parse(process.env.LITEIO_SHARED_SERVER).endpoint, credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    })`),
+    "b.test.js": `
+import { expect, test } from "vitest";
+import { useServer, useSpace } from "liteio/vitest";
+expect(() => useSpace()).toThrow(/reach the same space in all tests: use useServer/);
+for (const number of [1, 2, 3]) test("it has no other spaces: " + number, async () => {
+  expect(await s3.server.spaces()).toEqual([]);
+});
+const s3 = useServer();
+`,
   },
   vitest,
   SIX,
