@@ -243,7 +243,8 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::NoMasterKey => s3_error!(
             NotImplemented,
             "The server has no master key to encrypt with: start it with --master-key-file FILE \
-             (`liteio key new FILE` makes one), or with MINIO_KMS_SECRET_KEY=NAME:KEY."
+             (`liteio key new FILE` makes one), with MINIO_KMS_SECRET_KEY=NAME:KEY, or in memory \
+             with --aws-defaults for a key that ends with it."
         ),
         StoreError::NoSuchNamedKey { key } => no_such_named_key(key.as_deref()),
         StoreError::KeyMissing { .. } => {
