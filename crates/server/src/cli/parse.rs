@@ -216,7 +216,9 @@ fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim);
     let wanted = lines
         .take_while(|line| !line.starts_with("Usage:"))
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        // An unknown option is rarely meant as a value.
+        .filter(|line| !line.contains("as a value, use '-- "));
     // A list, such as that of missing arguments, is announced by a colon.
     let line = wanted.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()

@@ -172,6 +172,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&[], &[("LITEIO_BUCKET", "photos,photos:open")], "LITEIO_BUCKET"),
         (&["--cors-origin", "example.com"], &[], "LITEIO_CORS_ORIGIN"),
         (&["--no-such-flag"], &[], "--no-such-flag"),
+        (&["server", "--memory", "--nope"], &[], "unexpected argument '--nope' found\n"),
         (&["no-such-command"], &[], "no-such-command"),
         (&["--data-dir"], &[], "--data-dir"),
         (&[], &[("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "short")], "secret key"),
