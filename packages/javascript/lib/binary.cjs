@@ -8,6 +8,8 @@ const { BinaryNotFound } = require("./errors.cjs");
 // Platforms with a package.
 const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
 
+let hasWarned = false;
+
 function findBinary(given) {
   const named = given ?? process.env.LITEIO_BINARY;
   if (named) {
@@ -17,11 +19,16 @@ function findBinary(given) {
     throw new BinaryNotFound(`${given ? "binary" : "LITEIO_BINARY"}: ${named} is not an executable file`);
   }
   const platform = `${process.platform}-${process.arch}`;
+  let found;
   try {
     // Where npm has linked this package, its own directory does not lead to the packages beside the link.
-    return require.resolve(`@liteio/${platform}/bin/liteio`, { paths: [__dirname, process.cwd()] });
+    found = require.resolve(`@liteio/${platform}/bin/liteio`, { paths: [__dirname, process.cwd()] });
   } catch {
     // The package is not installed.
+  }
+  if (found) {
+    warnOfVersion(platform, found);
+    return found;
   }
   for (const directory of (process.env.PATH ?? "").split(path.delimiter)) {
     const candidate = path.join(directory || ".", "liteio");
@@ -36,6 +43,16 @@ function findBinary(given) {
     `the LiteIO binary was not found: ${install}, set LITEIO_BINARY to its path, or put the program ` +
       "`liteio` on PATH",
   );
+}
+
+/** A program of another version may lack what this package asks for. */
+function warnOfVersion(platform, program) {
+  const { version } = require("../package.json");
+  const other = require(path.join(program, "..", "..", "package.json")).version;
+  if (other !== version && !hasWarned) {
+    hasWarned = true;
+    process.emitWarning(`liteio ${version} uses @liteio/${platform} ${other}: install the same version of both`);
+  }
 }
 
 function isProgram(file) {

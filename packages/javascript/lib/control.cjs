@@ -3,18 +3,21 @@
 
 const http = require("node:http");
 const { LiteIOError, TestApiError, TestApiMissing } = require("./errors.cjs");
+const { inJavaScript } = require("./names.cjs");
 
 const MS_MAX = 30_000;
 const TEST_API = "/_liteio/test";
 
 class Control {
-  constructor(endpoint) {
+  /** The function tells why a server that this process has started does not answer. */
+  constructor(endpoint, ending = async () => undefined) {
     const url = new URL(endpoint);
     if (url.protocol !== "http:") {
       throw new LiteIOError(`the endpoint ${endpoint} is not plain HTTP, which the test API needs`);
     }
     this.host = url.hostname.replace(/^\[|\]$/g, "");
     this.port = Number(url.port || 80);
+    this.ending = ending;
   }
 
   /** JSON of the answer, or undefined without a body. */
@@ -22,7 +25,11 @@ class Control {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
     const target = TEST_API + path + (parameters && `?${parameters}`);
-    const { status, text } = await this.exchange(method, target, body && JSON.stringify(body), msMax);
+    const answer = this.exchange(method, target, body && JSON.stringify(body), msMax);
+    const { status, text } = await answer.catch(async (error) => {
+      const reason = await this.ending();
+      throw reason ? new LiteIOError(reason, { cause: error }) : error;
+    });
     if (status >= 400) {
       throw errorOf(status, text);
     }
@@ -58,7 +65,7 @@ class Control {
 
 function errorOf(status, text) {
   const code = element(text, "Code") ?? "Unknown";
-  const message = element(text, "Message") ?? text;
+  const message = inJavaScript(element(text, "Message") ?? text);
   if (status === 404 && message.startsWith("The test API is off")) {
     return new TestApiMissing(
       status,

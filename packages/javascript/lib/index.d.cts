@@ -61,7 +61,7 @@ export interface RequestFilter {
   method?: string;
   status?: number | string;
   user?: string;
-  /** A sequence number. */
+  /** The first sequence number to match: `last.sequence + 1` for those after `last`. */
   since?: number;
 }
 
@@ -70,6 +70,7 @@ export interface EventFilter {
   key?: string;
   /** Such as "s3:ObjectCreated:*". */
   name?: string;
+  /** The first sequence number to match: `last.sequence + 1` for those after `last`. */
   since?: number;
 }
 
@@ -190,7 +191,7 @@ export class MainSpace extends Space {
 
 /** A server, and its main space. */
 export class Server extends MainSpace {
-  /** Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG. */
+  /** Last lines of the server log: warnings; with `args: ["--log", "debug"]` also the reasons of refusals. */
   readonly log: string;
   /** Shuts the server down and waits for it. */
   stop(): Promise<void>;

@@ -2,15 +2,17 @@ import type { ClientConfig, MainSpace, ServerOptions, Space } from "./index.cjs"
 
 /** The space of the running test, or the server that is reset before each: its buckets are those of `space`. */
 export interface PerTest {
-  readonly server: MainSpace;
+  /** Its `log` has the last lines of the server log; it is undefined for the server of the global setup, a process of another. */
+  readonly server: MainSpace & { readonly log?: string };
   readonly space: Space;
   readonly config: ClientConfig;
   readonly env: Record<string, string>;
 }
 
 /**
- * Gives each test of this file or `describe` a space; the variables AWS_… point at it meanwhile. It uses the server
- * of the global setup, or its own server without a global setup or with options. Tests run one after the other.
+ * Gives each test of this file or `describe` a space; the variables AWS_… point at it in the test, in `beforeEach` and
+ * in `afterEach`. It uses the server of the global setup, or its own server without a global setup or with options. Tests run
+ * one after the other.
  */
 export function useSpace(options?: ServerOptions): PerTest;
 

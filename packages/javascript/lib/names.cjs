@@ -11,6 +11,14 @@ function camel(name) {
   return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
+/** A message of the test API with the names of JavaScript. */
+function inJavaScript(message) {
+  return message
+    .replace(/\b(latency_ms|cut_after_bytes)\b/g, camel)
+    .replace("timeout_ms", "timeout")
+    .replace("DELETE /faults", "clearFaults()");
+}
+
 const shown = (value) => inspect(value, { depth: 1, breakLength: Infinity });
 const isWhole = (value) => Number.isInteger(value) && value >= 0;
 
@@ -64,4 +72,4 @@ function inward(record) {
   return Object.fromEntries(pairs);
 }
 
-module.exports = { checkOptions, outward, inward, shown };
+module.exports = { checkOptions, inJavaScript, outward, inward, shown };

@@ -11,8 +11,12 @@ const { inOptions } = require("./settings.cjs");
 
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 10_000;
+// Between the last connection of a server that was killed and the end of its process.
+const END_MS_MAX = 1000;
 const READY_POLL_MS = 5;
 const LOG_LINES_MAX = 1000;
+// Of a server that has ended; the log has the others.
+const LOG_LINES_SHOWN = 20;
 const WATCH = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
@@ -74,6 +78,7 @@ class Process {
 
   /** Shuts the server down and waits for it; a second call has no effect. */
   async stop() {
+    this.isStopped = true;
     this.hold(true);
     this.child.stdin.end();
     const late = timer(STOP_MS_MAX);
@@ -106,6 +111,17 @@ class Process {
   async failure() {
     const end = await this.ended;
     throw new StartFailed(`the server has ended, ${end}: ${inOptions(this.log) || `no output of ${this.program}`}`);
+  }
+
+  /** The reason why the server does not answer; undefined if it should. */
+  async ending() {
+    if (this.isStopped) {
+      return "the server was stopped";
+    }
+    const late = timer(END_MS_MAX);
+    const end = await Promise.race([this.ended, late.passed]);
+    late.cancel();
+    return end && `the server has ended, ${end}: ${this.lines.slice(-LOG_LINES_SHOWN).join("\n") || "no output"}`;
   }
 
   /** A running server does not keep this process alive; its start and its shutdown do. */

@@ -40,7 +40,7 @@ class MainSpace extends Space {
 
 class Server extends MainSpace {
   constructor(process, options) {
-    super(new Control(process.endpoint), options);
+    super(new Control(process.endpoint, () => process.ending()), options);
     Object.defineProperty(this, "process", { value: process, enumerable: false });
   }
 

@@ -68,9 +68,12 @@ function checkKnown(environment, lines) {
   }
 }
 
-/** What the server says about its keys, in the words of the options: startServer passes these as variables. */
+/** What the server says about its keys and its address, in the words of the options. */
 function inOptions(text) {
-  return text.replace(/\bLITEIO_ACCESS_KEY\b/g, "accessKeyId").replace(/\bLITEIO_SECRET_KEY\b/g, "secretAccessKey");
+  return text
+    .replace(/\bLITEIO_ACCESS_KEY\b/g, "accessKeyId")
+    .replace(/\bLITEIO_SECRET_KEY\b/g, "secretAccessKey")
+    .replace(/--address HOST:PORT/g, "the option port");
 }
 
 module.exports = { checkSettings, checkKnown, inOptions };

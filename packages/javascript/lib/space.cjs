@@ -18,6 +18,8 @@ const WAIT = { count: "whole", timeout: "number" };
 const EVENT_FILTER = { bucket: "pattern", key: "pattern", name: "pattern", since: "whole" };
 // Vitest and Jest end a test after 5 s, without a word about what it waited for.
 const TIMEOUT_MS = 4000;
+// Of the recorded requests or events in the message of a wait that has failed.
+const RECORDED_SHOWN = 5;
 // Connection timeout in addition to the waiting time of the server.
 const WAIT_MARGIN_MS = 10_000;
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
@@ -158,8 +160,21 @@ class Space {
       // The server says how many there were: `2 of 3 came within …`.
       const there = Number(/^\d+(?= of \d+ came)/.exec(error.text)?.[0] ?? 0);
       const seen = there > 0 ? `${there} of ${count} ${what} matched` : "nothing matched";
-      throw new WaitTimeout(`${seen} ${JSON.stringify(filter)} within ${timeout} ms`);
+      const recorded = await this.lastRecorded(what);
+      throw new WaitTimeout(`${seen} ${JSON.stringify(filter)} within ${timeout} ms; recorded: ${recorded}`);
     }
+  }
+
+  /** The last requests or events of this space, each in a few words. */
+  async lastRecorded(what) {
+    const query = { count: 1, timeout_ms: 1 };
+    // 408 without any.
+    const { [what]: all = [] } = await this.call("GET", `/${what}/wait`, query).catch(() => ({}));
+    const shown = all.slice(-RECORDED_SHOWN).map(({ operation, name, bucket, key, status }) => {
+      const target = [bucket, key].filter((it) => it).join("/");
+      return [operation ?? name, target, status].filter((it) => it).join(" ");
+    });
+    return [...(all.length > shown.length ? ["…"] : []), ...shown].join(", ") || "nothing";
   }
 }
 

@@ -58,5 +58,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.error("usage: node scripts/platform-package.js BINARY DIRECTORY");
     process.exit(2);
   }
-  console.log(makePackage(binary, directory));
+  try {
+    console.log(makePackage(binary, directory));
+  } catch (error) {
+    console.error(`platform-package: ${error.message}`);
+    process.exit(1);
+  }
 }

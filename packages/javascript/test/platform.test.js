@@ -1,7 +1,9 @@
 // The packages that hold the binary.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { platformOf } from "./platform-package.js";
 
 function elf(machine, ...segments) {
@@ -26,6 +28,13 @@ test("the platform is read from the binary", () => {
   assert.deepEqual(platformOf(elf(0x3e, 1), "it"), { os: "linux", cpu: "x64", isStatic: true });
   assert.deepEqual(platformOf(elf(0xb7, 1, 6), "it"), { os: "linux", cpu: "arm64", isStatic: true });
   assert.deepEqual(platformOf(macho, "it"), { os: "darwin", cpu: "arm64", isStatic: true });
+});
+
+test("a binary that is not there is told in one line", () => {
+  const script = fileURLToPath(new URL("platform-package.js", import.meta.url));
+  const run = spawnSync(process.execPath, [script, "/no/where", "/no/place"], { encoding: "utf8" });
+  assert.deepEqual([run.status, run.stderr.split("\n").length], [1, 2], run.stderr);
+  assert.match(run.stderr, /^platform-package: ENOENT: .*\/no\/where/);
 });
 
 test("a binary that is not static is known", () => {

@@ -1,7 +1,7 @@
 // A server as a user of the package meets it: its start, its options, its end.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +87,26 @@ withServer("another region than the one given is refused", { region: "eu-west-1"
   await assert.rejects(buckets(elsewhere), { name: "AuthorizationHeaderMalformed" });
 });
 
+// As the table for users of LocalStack says it.
+const ofAws = [
+  ["--aws-defaults", { ServerSideEncryption: "AES256" }, "NotImplemented"],
+  ["--aws-defaults", { ServerSideEncryption: "aws:kms" }, "KMS.NotFoundException"],
+  ["--object-ownership object-writer", { ACL: "public-read" }, "AccessControlListNotSupported"],
+  ["--allow-insecure-sse-c", { SSECustomerAlgorithm: "AES256", SSECustomerKey: Buffer.alloc(32, 1) }, "InvalidRequest"],
+];
+for (const [args, parameters, code] of ofAws) {
+  test(`${Object.keys(parameters)[0]} ${Object.values(parameters)[0]} needs ${args}`, async () => {
+    for (const [options, expected] of [[{}, code], [{ args: args.split(" ") }, "stored"]]) {
+      const server = await startServer(options);
+      const s3 = new S3Client({ ...server.config, maxAttempts: 1 });
+      await s3.send(new CreateBucketCommand({ Bucket: "photos" }));
+      const put = s3.send(new PutObjectCommand({ Bucket: "photos", Key: "a.jpg", Body: "picture", ...parameters }));
+      assert.equal(await put.then(() => "stored", (error) => error.name), expected);
+      await server.stop();
+    }
+  });
+}
+
 for (const profile of ["minio", "localstack", "s3mock"]) {
   withServer(`the profile ${profile}`, { profile }, async (server) => {
     assert.equal(server.accessKeyId === "minioadmin", profile === "minio");
@@ -161,6 +181,17 @@ test("the port is the one given", async () => {
   assert.equal(server.endpoint, `http://127.0.0.1:${port}`);
   assert.deepEqual(await buckets(server), []);
   await server.stop();
+});
+
+withServer("a port that is taken is named as an option", {}, async ({ endpoint }) => {
+  const port = Number(new URL(endpoint).port);
+  await assert.rejects(startServer({ port }), /cannot listen on 127\.0\.0\.1:\d+: .*; choose another with the option port$/);
+});
+
+withServer("the log has the reasons of refusals on request", { buckets: ["photos"], args: ["--log", "debug"] }, async (server) => {
+  assert.equal((await fetch(`${server.endpoint}/photos/hello.txt`)).status, 403);
+  await server.stop();
+  assert.match(server.log, /key="hello\.txt" status=403 .*denied="/);
 });
 
 test("variables that the server does not know are refused", async () => {
@@ -247,6 +278,20 @@ inDirectory("the binary is looked for", async (directory) => {
   const found = look({ PATH: `${directory}/scripts:${directory}/programs` }).stdout.trim();
   assert.ok(found.includes("@liteio") || found === join(directory, "programs", "liteio"), found);
   assert.ok(new BinaryNotFound("it") instanceof LiteIOError);
+});
+
+inDirectory("a binary of another version is used with a warning", async (directory) => {
+  const package_ = join(directory, "node_modules", "@liteio", `${process.platform}-${process.arch}`);
+  mkdirSync(join(package_, "bin"), { recursive: true });
+  writeFileSync(join(package_, "package.json"), JSON.stringify({ version: "0.0.1" }));
+  writeFileSync(join(package_, "bin", "liteio"), "");
+  const library = createRequire(import.meta.url).resolve("liteio/package.json").replace("/package.json", "");
+  cpSync(library, join(directory, "node_modules", "liteio"), { recursive: true });
+  const script = "console.log(require('liteio').findBinary(), require('liteio').findBinary())";
+  const run = spawnSync(process.execPath, ["-e", script], { encoding: "utf8", cwd: directory, env: { PATH: "" } });
+  assert.match(run.stdout, /bin\/liteio/);
+  assert.match(run.stderr, /Warning: liteio \S+ uses @liteio\/\S+ 0\.0\.1: install the same version of both/);
+  assert.equal(run.stderr.match(/0\.0\.1/g).length, 1, run.stderr);
 });
 
 test("the command is the server", () => {

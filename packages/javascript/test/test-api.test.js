@@ -7,7 +7,7 @@ import {
   ListObjectsV2Command, PutBucketLifecycleConfigurationCommand, PutObjectCommand,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
-import { TestApiError, WaitTimeout, startServer } from "liteio";
+import { LiteIOError, TestApiError, WaitTimeout, startServer } from "liteio";
 import { skip, text, withSpace } from "./harness.js";
 
 const once = (space) => new S3Client({ ...space.config, maxAttempts: 1 });
@@ -118,6 +118,7 @@ withSpace("a fault that makes no sense is refused", async (space) => {
     await assert.rejects(space.fault(rule), { status: 400 });
   }
   await assert.rejects(space.fault({ latency: 1 }), /a fault has no latency: it has operation/);
+  await assert.rejects(space.fault({}), /give status, latencyMs, cutAfterBytes or bandwidth/);
 });
 
 withSpace("values of another kind are refused", async (space) => {
@@ -155,6 +156,9 @@ withSpace("presigned URLs expire by the clock", async (space) => {
   assert.equal((await fetch(url)).status, 200);
   await space.clock.advance(2 * HOUR_MS);
   assert.equal((await fetch(url)).status, 403);
+  const signingDate = await space.clock.now();
+  const now = await getSignedUrl(once(space), new GetObjectCommand(get), { expiresIn: 3600, signingDate });
+  assert.equal((await fetch(now)).status, 200);
   await space.clock.reset();
   assert.equal((await fetch(url)).status, 200);
 });
@@ -220,6 +224,9 @@ withSpace("requests and events are waited for", async (space) => {
   await once(space).send(new DeleteObjectCommand(get));
   const [removed] = await space.waitForEvent({ name: "s3:ObjectRemoved:*" });
   assert.ok(removed.sequence > event.sequence);
+  const after = await space.waitForEvent({ since: removed.sequence });
+  assert.deepEqual(after.map(({ sequence }) => sequence), [removed.sequence]);
+  await assert.rejects(space.waitForEvent({ since: removed.sequence + 1 }, { timeout: 50 }), WaitTimeout);
   assert.ok((await space.waitForRequest({}, { count: 3 })).length >= 3);
   assert.equal((await space.waitForEvent({ bucket: "bucket", key: "key" }, { count: 2 })).length, 2);
 });
@@ -232,7 +239,7 @@ withSpace("waiting ends with an error that names the filters", async (space) => 
 });
 
 withSpace("waiting ends before the limit of Vitest and Jest for a test", async (space) => {
-  await assert.rejects(space.waitForEvent({ key: "never" }), /^WaitTimeout: nothing matched {"key":"never"} within 4000 ms$/);
+  await assert.rejects(space.waitForEvent({ key: "never" }), /^WaitTimeout: nothing matched {"key":"never"} within 4000 ms; recorded: nothing$/);
 });
 
 withSpace("waiting for several ends with an error that says how many there were", async (space) => {
@@ -241,14 +248,24 @@ withSpace("waiting for several ends with an error that says how many there were"
   await space.waitForRequest({}, { count: 2 });
   await assert.rejects(
     space.waitForRequest({ bucket: "bucket" }, { count: 3, timeout: 50 }),
-    short(/^2 of 3 requests matched {"bucket":"bucket"} within 50 ms$/),
+    short(/^2 of 3 requests matched {"bucket":"bucket"} within 50 ms; recorded: CreateBucket bucket 200, PutObject bucket\/key 200$/),
   );
   await space.waitForEvent({ key: "key" });
   await assert.rejects(
     space.waitForEvent({ key: "key" }, { count: 2, timeout: 50 }),
-    short(/^1 of 2 events matched {"key":"key"} within 50 ms$/),
+    short(/^1 of 2 events matched {"key":"key"} within 50 ms; recorded: s3:ObjectCreated:Put bucket\/key$/),
   );
   await assert.rejects(space.waitForEvent({ key: "no" }, { count: 2, timeout: 50 }), short(/^nothing matched {"key":"no"}/));
+});
+
+withSpace("calls to a server that has ended say how it ended", async (space, server) => {
+  const told = (message) => (error) => error instanceof LiteIOError && message.test(error.message);
+  process.kill(-server.process.child.pid, "SIGKILL");
+  for (const scope of [space, server]) {
+    await assert.rejects(scope.reset(), told(/^the server has ended, exit code SIGKILL: no output$/));
+  }
+  await server.stop();
+  await assert.rejects(space.requests(), told(/^the server was stopped$/));
 });
 
 test("servers and spaces are disposed of", { skip: skip || !Symbol.asyncDispose }, async () => {
