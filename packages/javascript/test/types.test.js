@@ -1,7 +1,7 @@
 // The types fit what users write.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -21,6 +21,7 @@ import jestSetup from "liteio/jest/global-setup";
 export default withOptions({ profile: "minio" });
 export const jestGlobalSetup = jestSetup.withOptions({ buckets: ["photos"] });
 export const perTest = [useSpace(), ofJest({ region: "eu-west-1" }), ofNode()];
+const log: string | undefined = perTest[0].server.log;
 export const perFile = [useServer({ port: 9123 }), onceInJest({ buckets: ["photos"] }), onceInNode().space.config];
 const rule: FaultRule = { operation: "PutObject", status: 503, times: 2 };
 await using server = await startServer({ buckets: ["photos"] });
@@ -28,7 +29,7 @@ new S3Client(server.config);
 await using fault = await server.fault(rule);
 const requests: RecordedRequest[] = await server.waitForRequest({ key: "*.jpg" }, { count: 2, timeout: 1000 });
 const milliseconds: number = requests[0].time.getTime() + (await fault.hits());
-console.log(milliseconds, new WaitTimeout() instanceof Error, (await server.clock.advance(1000)).getTime());
+console.log(log, milliseconds, new WaitTimeout() instanceof Error, (await server.clock.advance(1000)).getTime());
 `;
 const OF_COMMONJS = `
 import { startServer, WaitTimeout, type FaultRule } from "liteio";
@@ -70,7 +71,11 @@ console.log(accessKeyId, useServer, ofVitest, withOptions({}), jestSetup.withOpt
 
 const names = Object.keys(liteio).sort();
 const EXPORTED = `import { ${names.join(", ")} } from "liteio";\nconsole.log(${names.join(", ")});\n`;
-const FILES = { "use.ts": USE, "use.cts": OF_COMMONJS, "refused.ts": REFUSED, "exported.ts": EXPORTED };
+// Those that need no more types than a file of JavaScript has.
+const page = readFileSync(join(HERE, "javascript.md"), "utf8");
+const examples = [...page.matchAll(/^```js\n(import .*?)^```$/gms)].map(([, block]) => block).filter((block) => !/^ *let /m.test(block));
+const EXAMPLES = Object.fromEntries(examples.map((block, number) => [`example${number + 1}.ts`, block]));
+const FILES = { "use.ts": USE, "use.cts": OF_COMMONJS, "refused.ts": REFUSED, "exported.ts": EXPORTED, ...EXAMPLES };
 let compiled;
 
 // The errors of a file. All are compiled together: the types of the SDK take ten seconds each time.
@@ -101,6 +106,11 @@ function tsc(files, ...options) {
 
 test("what the documents say has types", () => {
   assert.deepEqual(errors("use.ts"), []);
+});
+
+test("the examples can be saved as TypeScript", () => {
+  assert.ok(examples.length > 5);
+  assert.deepEqual(Object.keys(EXAMPLES).flatMap(errors), []);
 });
 
 test("they are also those of CommonJS", () => {
