@@ -3,7 +3,8 @@
 //! ```text
 //!  backup ──► directory for the time ──► server on it, on a free port ──► liteio client mirror ──► the service
 //! ```
-//! The copy keeps what `liteio client mirror` keeps: keys, metadata, tags.
+//! The copy keeps keys, metadata and tags, as every `liteio client mirror`, and with `--keep-protection` the
+//! encryption, storage class, retention and legal hold, where the service takes them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,10 +30,21 @@ pub(crate) fn run(arguments: &RestoreArgs, to: &str) -> Result<bool, CommandErro
     let part = RestoredPart::objects(bucket.clone(), prefix);
     let part = part.map_err(|error| CommandError::Usage(error.to_string()))?;
     let keys = resolve_keys(&arguments.keys)?;
+    let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
+    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let mirror = || {
+        let mut command = Command::new(&program);
+        command.args(["client", "mirror", "--quiet"]);
+        command
+    };
+    // A mistyped alias must not cost the whole restore. The command tells its reason by itself.
+    let checked = mirror().args(["--check-target", ALIAS, to]).status();
+    if !checked.map_err(|error| failed(&error))?.success() {
+        return Ok(false);
+    }
     let scratch = Scratch::new()?;
     let is_whole = backup::restore(arguments, &part, &scratch.0)?;
     let (access_key, secret_key) = (id("AKIA")?, id("SECRET")?);
-    let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error))?;
     let server = Server::builder()
@@ -42,8 +54,8 @@ pub(crate) fn run(arguments: &RestoreArgs, to: &str) -> Result<bool, CommandErro
         .console(false);
     let server = runtime.block_on(server.spawn()).map_err(|error| failed(&error))?;
     let url = format!("http://{access_key}:{secret_key}@{}", server.address());
-    let mut mirror = Command::new(std::env::current_exe().map_err(|error| failed(&error))?);
-    mirror.args(["client", "mirror", "--quiet"]).env(format!("MC_HOST_{ALIAS}"), url);
+    let mut mirror = mirror();
+    mirror.arg("--keep-protection").env(format!("MC_HOST_{ALIAS}"), url);
     if arguments.overwrite {
         mirror.arg("--overwrite");
     }

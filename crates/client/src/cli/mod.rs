@@ -373,6 +373,13 @@ pub(crate) struct MirrorArgs {
     /// Upload each object in a single request.
     #[arg(long)]
     pub(crate) disable_multipart: bool,
+    /// Give copies the encryption, storage class, retention and legal hold of their sources:
+    /// `liteio restore --to` does.
+    #[arg(long, hide = true)]
+    pub(crate) keep_protection: bool,
+    /// Only try the target, before the source is there: `liteio restore --to` does.
+    #[arg(long, hide = true)]
+    pub(crate) check_target: bool,
     /// Number of parallel copies.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) max_workers: u16,

@@ -3,6 +3,7 @@
 mod file;
 mod listing;
 mod pool;
+mod protection;
 mod reader;
 mod remote;
 mod same;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified};
 pub(crate) use pool::Pool;
+pub(crate) use protection::Kept;
 pub(crate) use reader::Reader;
 pub(crate) use same::{is_same, is_within, names_within, refuse_same};
 pub(crate) use upload::{Sizes, upload};
@@ -43,6 +45,8 @@ pub(crate) struct Properties {
     pub(crate) storage_class: Option<String>,
     /// `true` for whole objects in one request.
     pub(crate) no_multipart: bool,
+    /// Protection of the source that a copy to another service keeps.
+    pub(crate) kept: Kept,
 }
 
 impl Properties {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::pool::Pool;
+use super::protection::{Kept, Protection};
 use super::reader::Reader;
 use super::upload::{Sizes, end, upload};
 use super::{Job, Properties};
@@ -84,8 +85,31 @@ async fn copy_parts(
     target.s3.complete_upload(upload, &parts).await
 }
 
-/// Copies an object through this machine, with its metadata and tags.
+/// Copies an object through this machine, with its metadata, tags, and the protection that is kept.
 pub(super) async fn stream(
+    session: &Arc<Session>,
+    job: &Job,
+    source: &Remote,
+    target: &Remote,
+    properties: &Properties,
+    sent: Option<Sent>,
+) -> Result<(), Error> {
+    let error = match attempt(session, job, source, target, properties, sent.clone()).await {
+        Err(error) if is_about_class(&error, properties) => error,
+        result => return result,
+    };
+    let properties = Properties { kept: Kept::AllButClass, ..properties.clone() };
+    attempt(session, job, source, target, &properties, sent).await?;
+    tell_lost(session, target, &error);
+    Ok(())
+}
+
+/// `true` if the target does not have the storage class of the source.
+fn is_about_class(error: &Error, properties: &Properties) -> bool {
+    properties.kept == Kept::Protection && error.code() == "InvalidStorageClass"
+}
+
+async fn attempt(
     session: &Arc<Session>,
     job: &Job,
     source: &Remote,
@@ -96,10 +120,23 @@ pub(super) async fn stream(
     let version = job.version.as_deref();
     let download = source.s3.download(&source.bucket, &source.key, version, 0).await?;
     let properties = with_tags(properties, source, version, &download.head).await?;
-    let headers = properties.headers(&target.key, download.head.metadata());
+    let protection = Protection::of(properties.kept, &download.head, target).await?;
+    let mut of_source = download.head.metadata();
+    of_source.extend(protection.headers);
+    let headers = properties.headers(&target.key, of_source);
     let sizes = Sizes::of(Some(download.head.size), properties.no_multipart);
     let mut reader = Reader::object(download);
-    upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
+    upload(session, target, headers, &mut reader, sizes, sent).await?;
+    if let Some(lost) = protection.lost {
+        tell_lost(session, target, &Error::refused(lost));
+    }
+    Ok(())
+}
+
+/// Reports a copy that is there without all of the protection of its source.
+fn tell_lost(session: &Session, target: &Remote, reason: &Error) {
+    let message = format!("`{}` is copied, but not as it was:", target.name());
+    session.output.failure(&message, reason);
 }
 
 /// Properties with the tags of the source, unless others were requested.

@@ -17,7 +17,7 @@ use crate::s3::{Bucket, Removal};
 use crate::session::{Progress, Session};
 use crate::target::{Remote, Target};
 use crate::text::Flat;
-use crate::transfer::{Item, Job, Listing, Pool, Properties, copy, is_within};
+use crate::transfer::{Item, Job, Kept, Listing, Pool, Properties, copy, is_within};
 
 #[derive(Serialize)]
 struct MirrorMessage {
@@ -47,10 +47,24 @@ impl fmt::Display for MirrorMessage {
 }
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
+    if arguments.check_target {
+        return check_target(session, &arguments.target).await;
+    }
     once(session, arguments, Round::First).await?;
     match arguments.watch {
         true => again_and_again(session, arguments).await,
         false => Ok(()),
+    }
+}
+
+/// Tries a target: its alias, its keys, and the name of its bucket, which need not exist.
+async fn check_target(session: &Session, text: &str) -> Result<(), Error> {
+    let Target::Remote(Remote { s3, bucket, .. }) = Target::to_write(session, text)? else {
+        return Ok(());
+    };
+    match s3.head_bucket(&bucket).await {
+        Err(error) if error.is_missing() => Ok(()),
+        result => result,
     }
 }
 
@@ -79,13 +93,17 @@ async fn once(session: &Arc<Session>, arguments: &MirrorArgs, round: Round) -> R
     let source = Target::parse(session, &arguments.source)?;
     // All buckets of a service are mirrored to buckets of the same names.
     let target = Target::parse(session, &arguments.target)?;
+    let mut properties = properties(&arguments.properties, arguments.disable_multipart)?;
+    if arguments.keep_protection {
+        properties.kept = Kept::Protection;
+    }
     let mut mirror = Mirror {
         session,
         arguments,
         round,
         age: Age::of(&arguments.age)?,
         exclude: arguments.exclude.iter().map(|it| Flat::new(it)).collect(),
-        properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
+        properties: Arc::new(properties),
         pool: Pool::new(usize::from(arguments.max_workers)),
         progress: Progress::new(&session.output),
         failed: false,

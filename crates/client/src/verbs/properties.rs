@@ -3,7 +3,7 @@
 use crate::cli::PropertyArgs;
 use crate::error::Error;
 use crate::s3::decoded;
-use crate::transfer::Properties;
+use crate::transfer::{Kept, Properties};
 
 /// Attributes with headers of their own. All others become user metadata.
 const HEADERS: [&str; 6] = [
@@ -29,6 +29,7 @@ pub(super) fn properties(
         tags: arguments.tags.as_deref().map_or(Ok(Vec::new()), tags)?,
         storage_class: arguments.storage_class.clone(),
         no_multipart,
+        kept: Kept::Nothing,
     })
 }
 

@@ -1,6 +1,22 @@
 //! Restoring to moments of the past.
 
-use super::{Served, at, directory, location, refused, serve_restored, told};
+use std::process::Output;
+
+use super::{ROOT, Served, at, directory, location, refused, serve_restored, told};
+use crate::command::stderr;
+
+/// Gives objects back to the server with this secret key. Its alias is `here`.
+fn give_back_with(
+    secret_key: &str,
+    directory: &tempfile::TempDir,
+    server: &Served,
+    arguments: &[&str],
+) -> Output {
+    let host = format!("http://{}:{secret_key}@{}", ROOT.access_key, server.address);
+    let mut command = crate::command::liteio(directory);
+    command.arg("restore").args(arguments).env("MC_HOST_here", host);
+    command.output().expect("it runs")
+}
 
 #[tokio::test]
 async fn a_deleted_object_is_back_at_a_moment_before() {
@@ -76,35 +92,105 @@ async fn deleted_objects_are_given_back_to_a_running_server_by_one_command() {
     server.put("/photos/2025/dog", "newer").await;
 
     let give_back = |more: &[&str]| {
-        let part = ["restore", &location, "--at", &before, "--bucket", "photos"];
-        let mut command = crate::command::liteio(&directory);
-        let host = format!(
-            "http://{}:{}@{}",
-            super::ROOT.access_key,
-            super::ROOT.secret_key,
-            server.address
-        );
-        command.args(part).args(more).env("MC_HOST_here", host);
-        command.output().expect("it runs")
+        let part = [&*location, "--at", &before, "--bucket", "photos"];
+        give_back_with(ROOT.secret_key, &directory, &server, &[&part[..], more].concat())
     };
     let output = give_back(&["--prefix", "2025/", "--to", "here/photos"]);
-    let stderr = crate::command::stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "one differs, and stays: {stderr}");
-    assert!(stderr.contains("2025/dog") && stderr.contains("--overwrite"), "{stderr}");
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "one differs, and stays: {line}");
+    assert!(line.contains("2025/dog") && line.contains("--overwrite"), "{line}");
     assert_eq!(server.get("/photos/2025/cat").await.text(), "meow");
     assert_eq!(server.get("/photos/2025/large").await.body, vec![7; 300_000]);
     assert_eq!(server.get("/photos/2025/dog").await.text(), "newer", "it was there");
     server.get("/photos/2026/cat").await.expect_error(404, "NoSuchKey");
 
     let output = give_back(&["--to", "here/photos", "--overwrite"]);
-    assert_eq!(output.status.code(), Some(0), "{}", crate::command::stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(server.get("/photos/2025/dog").await.text(), "wow");
     assert_eq!(server.get("/photos/2026/cat").await.text(), "purr");
+
+    let none = [&*location, "--bucket", "no-such-bucket", "--to", "here/photos"];
+    let output = give_back_with(ROOT.secret_key, &directory, &server, &none);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no-such-bucket"), "{}", stderr(&output));
+    server.end();
+}
+
+#[tokio::test]
+async fn a_target_that_cannot_be_used_is_told_before_anything_is_restored() {
+    let directory = directory();
+    let server = Served::start(&directory, &["--data-dir", "data"]);
+    server.put("/photos", "").await;
+    // With a backup that is not there, since the target comes first.
+    let location = location(&directory);
+    for (to, secret_key, expected) in [
+        ("heer/photos", ROOT.secret_key, "'heer' is no alias"),
+        ("here", ROOT.secret_key, "names no bucket"),
+        ("here/photos", "another-one", "with `alias set`"),
+    ] {
+        let arguments = [&*location, "--bucket", "photos", "--to", to];
+        let output = give_back_with(secret_key, &directory, &server, &arguments);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{to}: {line}");
+        assert!(line.contains(expected) && line.lines().count() == 1, "{to}: {line}");
+    }
+    server.end();
+}
+
+#[tokio::test]
+async fn objects_are_given_back_with_their_encryption_class_and_lock() {
+    let directory = directory();
+    let location = location(&directory);
+    told(&directory, 0, &["key", "new", "master.key"]);
+    let key = ["--master-key-file", "master.key"];
+    let server = Served::backed_up(&directory, "data", &["--backup", &location, key[0], key[1]]);
+    let lock = [("x-amz-bucket-object-lock-enabled", "true")];
+    server.request("PUT", "/photos").headers(&lock).send().await.expect_status(200);
+    server.put("/plain", "").await;
+    let at_rest =
+        [("x-amz-server-side-encryption", "AES256"), ("x-amz-storage-class", "STANDARD_IA")];
+    let locked = [
+        ("x-amz-object-lock-mode", "GOVERNANCE"),
+        ("x-amz-object-lock-retain-until-date", "2099-01-01T00:00:00.000Z"),
+        ("x-amz-object-lock-legal-hold", "ON"),
+    ];
+    let put = server.request("PUT", "/photos/cat").headers(&at_rest).headers(&locked);
+    put.body("meow").send().await.expect_status(200);
+    server.kept().await;
+    let before = at(super::now_ms());
+    // So that no copy of that moment has what comes.
+    server.kept().await;
+    server.delete("/photos/cat").await;
+
+    let give_back = |server: &Served, to: &str| {
+        let part = [&*location, "--at", &before, "--bucket", "photos", "--to", to, key[0], key[1]];
+        let output = give_back_with(ROOT.secret_key, &directory, server, &part);
+        (output.status.code(), stderr(&output))
+    };
+    let (code, line) = give_back(&server, "here/photos");
+    assert_eq!(code, Some(0), "{line}");
+    let head = server.request("HEAD", "/photos/cat").send().await.expect_status(200);
+    for (name, value) in at_rest.iter().chain(&locked) {
+        assert_eq!(head.header(name), Some(*value), "{name}");
+    }
+
+    // A bucket without object lock cannot have all of it, which is told.
+    let (code, line) = give_back(&server, "here/plain");
+    assert_eq!(code, Some(1), "{line}");
+    assert!(line.contains("here/plain/cat") && line.contains("no object lock"), "{line}");
+    let head = server.request("HEAD", "/plain/cat").send().await.expect_status(200);
+    for (name, value) in &at_rest {
+        assert_eq!(head.header(name), Some(*value), "{name}");
+    }
     server.end();
 
-    let none = ["restore", &location, "--bucket", "no-such-bucket", "--to", "here/photos"];
-    let line = refused(&directory, 1, &none);
-    assert!(line.contains("no-such-bucket"), "{line}");
+    // Nothing that was encrypted is stored in plain.
+    let keyless = Served::start(&directory, &["--data-dir", "keyless"]);
+    let (code, line) = give_back(&keyless, "here/plain");
+    assert_eq!(code, Some(1), "{line}");
+    assert!(line.contains("no master key"), "{line}");
+    keyless.get("/plain/cat").await.expect_error(404, "NoSuchKey");
+    keyless.end();
 }
 
 #[tokio::test]
