@@ -131,6 +131,19 @@ impl ServiceError {
         format!("{message} ({code}, status {})", self.status)
     }
 
+    /// `true` if the service refuses the keys, the token or the clock, whatever is asked.
+    pub(crate) fn is_about_keys(&self) -> bool {
+        matches!(
+            self.code.as_str(),
+            "InvalidAccessKeyId"
+                | "SignatureDoesNotMatch"
+                | "ExpiredToken"
+                | "TokenRefreshRequired"
+                | "InvalidToken"
+                | "RequestTimeTooSkewed"
+        )
+    }
+
     fn remedy(&self) -> Option<&'static str> {
         Some(match self.code.as_str() {
             "NoSuchBucket" => "make the bucket with `mb`, or list those there are with `ls ALIAS`",

@@ -131,20 +131,24 @@ impl S3 {
     }
 
     /// The reason of a refused HEAD, whose answer has no document, and the bucket whose region it tells: the refusal
-    /// of a request without a bucket, which tells a wrong region of all, or that the address is one of TLS; or the
-    /// refusal of the same request with GET, which tells that a name is not valid.
+    /// of a request without a bucket, which tells a wrong key, a wrong region of all, or that the address is one of TLS;
+    /// or the refusal of the same request with GET, which tells that a name is not valid.
     async fn reason_by_get<'r>(
         &self,
         request: &'r Request,
         error: &Error,
     ) -> Option<(ServiceError, &'r str)> {
-        let Error::Service(ServiceError { status: 400, region: None, .. }) = error else {
+        let Error::Service(ServiceError { status: 400 | 403, region: None, .. }) = error else {
             return None;
         };
         if request.method != Method::HEAD {
             return None;
         }
         let of_all = self.refusal_of(&Request::new(Method::GET, "", "")).await;
+        if error.status() == Some(403) {
+            // Wrong keys are refused whatever is asked. Right ones may be refused the list of buckets.
+            return Some((of_all.filter(ServiceError::is_about_keys)?, ""));
+        }
         if let Some(told) = of_all
             && (told.status == 400 || told.region.is_some())
         {

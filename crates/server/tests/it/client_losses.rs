@@ -259,3 +259,25 @@ fn the_region_of_a_service_is_learned() {
     shell.put("b/bucket/key", b"x");
     assert_eq!(shell.ok(&["cat", "b/bucket/key"]), "x");
 }
+
+#[test]
+fn a_wrong_key_is_told_by_every_verb_with_what_to_do() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "a/photos"]);
+    shell.put("a/photos/cat", b"x");
+    shell.write("files/x", "x");
+    let host = shell.url.replace("http://", "http://liteio:stale-secret@");
+    // The first request of most of them is a HEAD, whose answer has no document with the reason.
+    for arguments in [
+        &["ls", "b/photos"][..],
+        &["stat", "b/photos/cat"],
+        &["cp", "b/photos/cat", "copy"],
+        &["mirror", "files", "b/photos"],
+    ] {
+        let output = shell.command(arguments).env("MC_HOST_b", &host).output().expect("it runs");
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {line}");
+        assert!(line.contains("SignatureDoesNotMatch"), "{arguments:?}: {line}");
+        assert!(line.contains("`alias set`"), "{arguments:?}: {line}");
+    }
+}
