@@ -16,7 +16,7 @@ use crate::config::{
 };
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
-use crate::platform::{Grant, free_bytes, refusal_to_write};
+use crate::platform::{Grant, free_bytes, is_denied, refusal_of_a_file, refusal_to_write};
 use crate::verify::DAMAGE_ADVICE;
 use liteio_access::offload::Offload;
 use liteio_access::state::{App, EventTarget, Settings};
@@ -245,17 +245,19 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             "{} is a file: give a directory for the data (--data-dir DIR)",
             path.display()
         )),
-        Storage::Directory { path, .. } => match refusal_to_write(path) {
-            None if matches!(error, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
-            None if matches!(error, StoreError::NotADataDirectory { .. }) => {
-                OpenError::Failed(format!("{}: {error}", path.display()))
+        Storage::Directory { path, .. } => {
+            let told = error.to_string();
+            // The directory may be writable, and a file in it of another user.
+            let of_file = || is_denied(&told).then(|| refusal_of_a_file(path));
+            match (refusal_to_write(path).or_else(of_file), error) {
+                (Some(advice), _) => OpenError::Failed(format!("{told}; {advice}")),
+                (None, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
+                (None, StoreError::Corrupt { .. }) => {
+                    OpenError::Failed(format!("{}: {told}. {DAMAGE_ADVICE}", path.display()))
+                }
+                (None, _) => OpenError::Failed(told),
             }
-            None if matches!(error, StoreError::Corrupt { .. }) => {
-                OpenError::Failed(format!("{}: {error}. {DAMAGE_ADVICE}", path.display()))
-            }
-            Some(advice) => OpenError::Failed(format!("{error}; {advice}")),
-            None => OpenError::Failed(error.to_string()),
-        },
+        }
         Storage::Memory | Storage::Cluster(_) => OpenError::Failed(error.to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! System calls of the command, and differences between operating systems.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::fs::{Access, access};
@@ -67,6 +67,50 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// `true` for the text of an error because of missing rights. Errors of the store have the one of the system as text.
+pub(crate) fn is_denied(told: &str) -> bool {
+    let numbers = [Errno::ACCESS, Errno::PERM].map(Errno::raw_os_error);
+    numbers.iter().any(|number| told.contains(&format!("(os error {number})")))
+}
+
+/// The advice about a file of another user in a data directory that this process can write to, with the first one.
+pub(crate) fn refusal_of_a_file(directory: &Path) -> String {
+    let (user, shown) = (geteuid().as_raw(), directory.display());
+    let of_file = first_refused(directory, LEVELS).and_then(|file| {
+        let metadata = fs::symlink_metadata(&file).ok()?;
+        let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+        let file = file.display();
+        Some(format!(
+            "user {user} cannot use {file}, which is owned by user {owner} with mode {mode:04o}"
+        ))
+    });
+    let told = of_file.unwrap_or_else(|| format!("user {user} cannot use a file below {shown}"));
+    format!("{told}: run \"chown -R {user} {shown}\" (in a container: on the mounted directory)")
+}
+
+/// Levels of directories below a data directory that are looked at: bodies are deeper, and are opened by requests.
+const LEVELS: u8 = 1;
+
+/// The first file or directory that this process cannot read and write.
+fn first_refused(directory: &Path, levels: u8) -> Option<PathBuf> {
+    for entry in fs::read_dir(directory).ok()?.flatten() {
+        let path = entry.path();
+        let is_directory = entry.file_type().is_ok_and(|it| it.is_dir());
+        let run = if is_directory { Access::EXEC_OK } else { Access::empty() };
+        let granted = access(&path, Access::READ_OK | Access::WRITE_OK | run);
+        if matches!(granted, Err(Errno::ACCESS | Errno::PERM)) {
+            return Some(path);
+        }
+        if is_directory
+            && levels > 0
+            && let Some(found) = first_refused(&path, levels - 1)
+        {
+            return Some(found);
+        }
+    }
+    None
 }
 
 /// The bytes that a directory's device has free for this user.

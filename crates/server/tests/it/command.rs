@@ -606,6 +606,49 @@ fn a_key_that_is_rotated_stays_that_of_its_owner() {
 }
 
 #[test]
+fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const OTHER: u32 = 65_534;
+    for name in ["lock", "blobs"] {
+        let directory = directory();
+        let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0"];
+        drop(Running::start(liteio(&directory).args(arguments)));
+        let data = directory.path().join("data");
+        let program = copied(&directory);
+        let mut command = Command::new(&program);
+        let file = data.join(name);
+        let own = std::fs::metadata(&file).expect("there").uid();
+        let mut user = own;
+        if own == 0 {
+            // As after `sudo liteio`, and a `chown` of the directory alone.
+            user = OTHER;
+            command.uid(OTHER).gid(OTHER);
+            for path in [directory.path(), &data] {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))
+                    .expect("set");
+            }
+            for entry in std::fs::read_dir(&data).expect("readable") {
+                let path = entry.expect("an entry").path();
+                if path != file {
+                    chown(&path, Some(OTHER), Some(OTHER)).expect("the owner changes");
+                }
+            }
+        } else {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).expect("set");
+        }
+        let output = command.current_dir(directory.path()).args(arguments).output();
+        let output = output.expect("it runs");
+        let message = stderr(&output);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).expect("set");
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(&format!("owned by user {own} with mode")), "{message}");
+        let (path, advice) = (format!("data/{name}, "), format!("chown -R {user} "));
+        assert!(message.contains(&path) && message.contains(&advice), "{message}");
+    }
+}
+
+#[test]
 fn kms_keys_are_added_and_replaced() {
     let directory = directory();
     let file = directory.path().join("kms.toml");
