@@ -155,16 +155,16 @@ class Systemd(unittest.TestCase):
 
     def test_a_reload_reaches_the_process_and_keeps_it(self):
         system = self.start()
-        system.set_drop_in("Environment=LITEIO_AUDIT_FILE=/var/lib/liteio/audit.log")
+        system.set_drop_in("Environment=LITEIO_AUDIT_FILE=/var/log/liteio/audit.log")
         system.run("systemctl", "restart", "liteio")
         before = system.unit()["MainPID"]
         # As logrotate does it.
-        system.shell("mv /var/lib/liteio/audit.log /var/lib/liteio/audit.log.1")
+        system.shell("mv /var/log/liteio/audit.log /var/log/liteio/audit.log.1")
         system.run("systemctl", "reload", "liteio")
         end = time.monotonic() + SECONDS_MAX
-        while system.run("test", "-e", "/var/lib/liteio/audit.log", check=False).returncode and time.monotonic() < end:
+        while system.run("test", "-e", "/var/log/liteio/audit.log", check=False).returncode and time.monotonic() < end:
             time.sleep(0.05)  # Between two questions.
-        system.run("test", "-e", "/var/lib/liteio/audit.log")
+        system.run("test", "-e", "/var/log/liteio/audit.log")
         self.assertEqual(system.unit()["MainPID"], before)
 
     def test_settings_that_are_not_valid_end_it_until_they_are_changed(self):

@@ -80,9 +80,6 @@ pub(crate) async fn open(
     let tiers = config.tiers.all_tiers().map_err(OpenError::Failed)?;
     let ca_file = config.events.ca_file.as_deref();
     let targets = open_targets(&destinations, ca_file).map_err(OpenError::Failed)?;
-    // The audit file may be in the data directory, and its reason names no owner.
-    let followers = followers(config)
-        .map_err(|reason| OpenError::Failed(unwritable(config).unwrap_or(reason)))?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -114,6 +111,9 @@ pub(crate) async fn open(
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    // After the store: the audit file may be in the data directory, which must be empty to become one. Nothing is
+    // followed before the first request.
+    let followers = followers(config).map_err(OpenError::Setting)?;
     let (configured, made) = match configured {
         Some(configured) => (configured, None),
         None => {
@@ -217,14 +217,6 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
     let _given_up = GiveUp(Arc::clone(&site.given_up));
     let made = app.offload().run(move || plan.make(&site)).await;
     made.map_err(|error| OpenError::Failed(error.to_string()))?.map_err(OpenError::Failed)
-}
-
-/// The advice about a data directory that this user cannot write to.
-fn unwritable(config: &Config) -> Option<String> {
-    match &config.storage {
-        Storage::Directory { path, .. } if !path.is_file() => refusal_to_write(path),
-        _ => None,
-    }
 }
 
 /// The configured users.

@@ -34,7 +34,11 @@ impl FileWriter {
     pub(super) fn open(path: &Path, rotation: Option<AuditRotation>) -> Result<FileWriter, String> {
         let file = Lines::open(path);
         let file = file.map_err(|error| {
-            format!("the audit file {} cannot be written: {error}", path.display())
+            format!(
+                "the audit file {} cannot be written: {error}: give a path in a directory that exists, and that the \
+                 user of the server may write to",
+                path.display()
+            )
         })?;
         let writing = Writing::new(path, rotation, file);
         let (queue, wants_new) = (Arc::clone(&writing.queue), Arc::clone(&writing.wants_new));

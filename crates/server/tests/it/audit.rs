@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use liteio::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 use serde_json::Value;
 
-use crate::command::{liteio, stderr};
+use crate::command::{Running, liteio, stderr};
 use crate::harness::{ALICE, BOB, TestServer, start_with};
 use crate::metrics::{good, with_token};
 use crate::receiver::{Post, Receiver};
@@ -362,4 +362,29 @@ async fn a_webhook_of_minios_variables_gets_one_entry_with_each_post() {
         assert_eq!(post.header("content-type"), "application/json");
         taken.insert(post.json()["requestPath"].to_string());
     }
+}
+
+#[test]
+fn a_new_data_directory_may_have_the_audit_file() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    // As a mount point that is there before the server.
+    fs::create_dir(directory.path().join("data")).expect("made");
+    let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0"];
+    let audit = ["--audit-file", "data/audit.log"];
+    for _start in ["new", "again"] {
+        drop(Running::start(liteio(&directory).args(arguments).args(audit)));
+        assert!(directory.path().join("data/audit.log").is_file());
+    }
+}
+
+#[test]
+fn an_audit_file_that_cannot_be_written_is_a_wrong_setting() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let arguments = ["--memory", "--address", "127.0.0.1:0", "--audit-file", "none/audit.log"];
+    let output = liteio(&directory).args(arguments).output().expect("it runs");
+    let line = stderr(&output);
+    // So that no service manager starts it for ever.
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    let expected = ["none/audit.log cannot be written", "a directory that exists"];
+    assert!(expected.iter().all(|it| line.contains(it)) && line.lines().count() == 1, "{line}");
 }
