@@ -92,6 +92,10 @@ impl Follower for Spans {
             "failing": queue.is_failing(),
         })
     }
+
+    fn lost(&self) -> u64 {
+        self.sender.queue().lost()
+    }
 }
 
 impl Observer for Spans {

@@ -36,6 +36,12 @@ pub(super) struct Figures {
     pub(super) rejected: u64,
     /// Name, used amount and limit of each resource.
     pub(super) budget: Vec<(&'static str, u64, u64)>,
+    /// The second since 1970 in which the first certificate expires.
+    pub(super) certificate_end: Option<u64>,
+    /// The number of certificates whose changed files are not usable.
+    pub(super) certificates_refused: Option<u64>,
+    /// Name and lost records of the audit log and the exporter of spans.
+    pub(super) lost: Vec<(&'static str, u64)>,
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
     pub(super) reports: ReportFigures,
@@ -141,6 +147,10 @@ impl Figures {
             Resource::ALL
                 .map(|(resource, name)| (name, budget.used(resource), budget.limit(resource)))
         });
+        let certificates = metrics.counters.certificates.get();
+        let certificate_end = certificates.and_then(|it| u64::try_from(it.first_end()?).ok());
+        let followers = metrics.counters.followers.get().into_iter().flat_map(|it| it.iter());
+        let lost = followers.map(|it| (it.name(), it.lost()));
         let of_backup = metrics.backup.as_ref().map(|figures| figures());
         let (backup, standby) = of_backup.unwrap_or_default();
         // A standby refuses writes as long as it is one, and is ready for what it is there for.
@@ -149,6 +159,9 @@ impl Figures {
             requests: metrics.counters.requests.figures(),
             rejected: metrics.counters.requests.rejected_count(),
             budget: budget.collect(),
+            certificate_end,
+            certificates_refused: certificates.map(|it| it.refused() as u64),
+            lost: lost.collect(),
             failing_targets: (metrics.failing_targets)(),
             backup,
             standby,

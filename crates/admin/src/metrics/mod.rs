@@ -24,9 +24,11 @@ use self::requests::Requests;
 pub use self::routes::{is_minio, routes};
 use self::traffic::Traffic;
 use liteio_access::state::App;
+use liteio_observe::delivery::Follower;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::{Finished, Observer};
 use liteio_wire::reply::ApiError;
+use liteio_wire::tls::Certificates;
 
 /// The counters of one server.
 pub struct Counters {
@@ -34,6 +36,10 @@ pub struct Counters {
     traffic: Traffic,
     /// Set once the HTTP front end exists.
     budget: OnceLock<Arc<Budget>>,
+    /// Set once the server has certificates.
+    certificates: OnceLock<Arc<Certificates>>,
+    /// Set once the followers of requests have started.
+    followers: OnceLock<Arc<[Arc<dyn Follower>]>>,
 }
 
 impl Counters {
@@ -47,6 +53,8 @@ impl Counters {
             requests: Requests::new(s3, others),
             traffic: Traffic::default(),
             budget: OnceLock::new(),
+            certificates: OnceLock::new(),
+            followers: OnceLock::new(),
         }
     }
 
@@ -54,6 +62,17 @@ impl Counters {
     pub fn watch_budget(&self, budget: &Arc<Budget>) {
         // The first budget is the server's; later ones are ignored.
         let _ = self.budget.set(Arc::clone(budget));
+    }
+
+    /// Adds the certificates that the server uses.
+    pub fn watch_certificates(&self, certificates: &Arc<Certificates>) {
+        // As above: a server has one set of them.
+        let _ = self.certificates.set(Arc::clone(certificates));
+    }
+
+    /// Adds the audit log and the exporter of spans.
+    pub fn watch_followers(&self, followers: &Arc<[Arc<dyn Follower>]>) {
+        let _ = self.followers.set(Arc::clone(followers));
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     let mut limit =
         page.metric("liteio_budget_limit", Kind::Gauge, "Limit for all clients together.");
     figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
+    write_certificates(&mut page, figures);
+    write_lost(&mut page, &figures.lost);
     write_store(&mut page, &figures.store);
     write_cluster(&mut page, &figures.store);
     write_background(&mut page, figures);
@@ -92,6 +94,26 @@ fn write_times(
     }
     metric.sample_of("_sum", &[operation], seconds);
     metric.sample_of("_count", &[operation], count);
+}
+
+fn write_certificates(page: &mut Page, figures: &Figures) {
+    let help = "The first end of a certificate that is served, in seconds since 1970.";
+    let end = figures.certificate_end;
+    optional(page, "liteio_tls_certificate_expiry_timestamp_seconds", help, end);
+    let help = "Certificates whose changed files are not usable: the former ones stay in use.";
+    optional(page, "liteio_tls_certificates_refused", help, figures.certificates_refused);
+}
+
+/// The lost records of followers, by their name.
+fn write_lost(page: &mut Page, lost: &[(&'static str, u64)]) {
+    for (follower, name, help) in [
+        ("audit", "liteio_audit_entries_lost_total", "Lost entries of the audit log."),
+        ("otlp", "liteio_otlp_spans_lost_total", "Lost spans."),
+    ] {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        let of_it = lost.iter().filter(|(it, _)| *it == follower);
+        of_it.for_each(|(_, count)| metric.sample(&[], count));
+    }
 }
 
 fn write_store(page: &mut Page, store: &StoreFigures) {

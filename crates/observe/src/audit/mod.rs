@@ -71,11 +71,6 @@ impl Audit {
         let of_webhooks = self.webhooks.iter().map(|sender| sender.queue());
         self.file.iter().map(FileWriter::queue).chain(of_webhooks)
     }
-
-    /// Number of entries lost since the start.
-    fn lost(&self) -> u64 {
-        self.queues().map(Queue::lost).sum()
-    }
 }
 
 #[async_trait::async_trait]
@@ -122,6 +117,10 @@ impl Follower for Audit {
             "lost": self.lost(),
             "failing_targets": self.queues().filter(|queue| queue.is_failing()).count(),
         })
+    }
+
+    fn lost(&self) -> u64 {
+        self.queues().map(Queue::lost).sum()
     }
 
     fn loss(&self) -> Option<String> {

@@ -29,6 +29,9 @@ pub trait Follower: Observer {
     /// The state for the details of the health check.
     fn state(&self) -> Value;
 
+    /// The number of records lost since the start.
+    fn lost(&self) -> u64;
+
     /// The reason to report the server as degraded, if any.
     fn loss(&self) -> Option<String> {
         None

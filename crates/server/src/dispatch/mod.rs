@@ -90,6 +90,7 @@ impl Dispatch {
             .chain(iam::operation_names())
             .chain(tables::operation_names());
         let counters = Arc::new(Counters::new(s3::operation_names(), others));
+        counters.watch_followers(&followers);
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&counters) as _, Arc::clone(&tracer) as _];
         for follower in &*followers {
@@ -116,6 +117,11 @@ impl Dispatch {
             console: Arc::new(console),
             stopping,
         }
+    }
+
+    /// The counters of the metrics.
+    pub(crate) fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
     }
 
     /// Describes the readiness in a few words each time it is called, for the service manager.
@@ -320,6 +326,11 @@ impl Handler for Dispatch {
     fn reload(&self) {
         self.spaces.main().users.read_again();
         self.followers.iter().for_each(|follower| follower.reopen());
+        // Settings are read once, so that a changed file of variables is not taken for one that is in effect.
+        tracing::info!(
+            "read again: the files of users, keys of targets and certificates; flags and variables, such as \
+             LITEIO_SECRET_KEY, need a restart"
+        );
     }
 
     fn stop(&self) {

@@ -67,6 +67,7 @@ pub(super) async fn spawn(
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let (mut made_credentials, mut opened_store, mut condition) = (None, None, None);
+    let mut counters = None;
     #[cfg(feature = "testkit")]
     let mut test_control = None;
     let handler = match handler {
@@ -108,6 +109,7 @@ pub(super) async fn spawn(
                 ConsoleSettings { is_on: config.console, sign_in: config.console_sign_in.clone() };
             let dispatch = Dispatch::new(spaces, followers, pair, copies, console);
             condition = Some(dispatch.condition());
+            counters = Some(dispatch.counters());
             Arc::new(dispatch)
         }
     };
@@ -130,6 +132,9 @@ pub(super) async fn spawn(
     let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
     if let Some(certificates) = &certificates {
         tokio::spawn(Certificates::watch(Arc::downgrade(certificates)));
+        if let Some(counters) = &counters {
+            counters.watch_certificates(certificates);
+        }
     }
     let plain_address = plain.as_ref().map(|(_, address)| *address);
     let website_address = sites.as_ref().map(|(_, address)| *address);

@@ -342,6 +342,8 @@ async fn an_entry_that_a_webhook_refuses_is_lost_alone() {
     let is_done = |told: &Value| told["audit"]["waiting"] == 0;
     let told = poll(async || Some(health(&server).await).filter(is_done)).await;
     assert_eq!(told["audit"]["lost"], 1, "{told}");
+    let page = server.get("/_liteio/metrics").await.expect_status(200).text();
+    assert!(page.contains("\nliteio_audit_entries_lost_total 1\n"), "{page}");
     server.put("/photos/after", "1").await.expect_status(200);
     while !String::from_utf8_lossy(&receiver.next().await.body).contains("/photos/after") {}
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
-use liteio::{FaultRule, Network, Server, ServerHandle, TestAccess};
+use liteio::{FaultRule, MetricsAuth, Network, Server, ServerHandle, TestAccess};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -256,6 +256,37 @@ async fn a_certificate_is_read_again_when_it_changes() {
         }
     };
     timeout(LONG, changed).await.expect("the certificate is read again");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_metrics_have_the_end_of_a_certificate_and_a_renewal_that_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (chain, key, certificate) = write_pair(directory.path(), &["localhost"], VALID);
+    let server = Server::builder().memory().tls_certificate(&chain, &key);
+    let server = server.metrics_auth(MetricsAuth::Public).spawn().await.expect("it starts");
+    let page = async || {
+        let mut stream = connect(&server, &certificate, "localhost").await;
+        let request = "GET /_liteio/metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+        answer
+    };
+    let first = page().await;
+    // The first second of 2090.
+    assert!(
+        first.contains("\nliteio_tls_certificate_expiry_timestamp_seconds 3786912000\n"),
+        "{first}"
+    );
+    assert!(first.contains("\nliteio_tls_certificates_refused 0\n"), "{first}");
+    fs::write(&key, "no key").expect("the key is written");
+    let refused = async {
+        while !page().await.contains("\nliteio_tls_certificates_refused 1\n") {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, refused).await.expect("the renewal is refused");
     server.stop().await;
 }
 

@@ -2,6 +2,7 @@
 //! reloaded when their files change.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ struct Place {
     /// The files that it was read from; `None` if it was made in memory.
     files: Option<CertificateFiles>,
     seen: Mutex<Seen>,
+    /// The files have changed and are not usable, so the pair is not theirs.
+    is_refused: AtomicBool,
 }
 
 /// The observed states of the files.
@@ -54,7 +57,8 @@ impl Certificates {
             let stamps = stamps(files);
             let pair = RwLock::new(Arc::new(Pair::read(files)?));
             let seen = Mutex::new(Seen { read: stamps, last: stamps });
-            Ok(Place { pair, files: Some(files.clone()), seen })
+            let is_refused = AtomicBool::new(false);
+            Ok(Place { pair, files: Some(files.clone()), seen, is_refused })
         };
         let places: Result<Vec<_>, String> = pairs.iter().map(place).collect();
         places.map(|places| Certificates { places })
@@ -63,7 +67,8 @@ impl Certificates {
     /// A single pair without files.
     pub(super) fn in_memory(pair: Pair) -> Certificates {
         let seen = Mutex::new(Seen { read: None, last: None });
-        let place = Place { pair: RwLock::new(Arc::new(pair)), files: None, seen };
+        let (pair, is_refused) = (RwLock::new(Arc::new(pair)), AtomicBool::new(false));
+        let place = Place { pair, files: None, seen, is_refused };
         Certificates { places: vec![place] }
     }
 
@@ -77,6 +82,17 @@ impl Certificates {
     /// The file of the first certificate, if it has one.
     pub fn first_file(&self) -> Option<&Path> {
         Some(&self.places.first()?.files.as_ref()?.certificate)
+    }
+
+    /// The second since 1970 in which the first of them expires. `None` if none can be read.
+    pub fn first_end(&self) -> Option<i64> {
+        let ends = self.places.iter().filter_map(|place| place.pair.read().end());
+        ends.map(|end| end.as_second()).min()
+    }
+
+    /// The number of certificates whose files have changed and are not usable: the former ones stay in use.
+    pub fn refused(&self) -> usize {
+        self.places.iter().filter(|place| place.is_refused.load(Ordering::Relaxed)).count()
     }
 
     /// `true` if the first certificate is valid for this host.
@@ -111,7 +127,9 @@ impl Place {
             return;
         }
         seen.read = now;
-        match Pair::read(files) {
+        let read = Pair::read(files);
+        self.is_refused.store(read.is_err(), Ordering::Relaxed);
+        match read {
             Ok(pair) => {
                 *self.pair.write() = Arc::new(pair);
                 tracing::info!(certificate = %files.certificate.display(), "certificate read again");
