@@ -326,10 +326,9 @@ impl Handler for Dispatch {
     fn reload(&self) {
         self.spaces.main().users.read_again();
         self.followers.iter().for_each(|follower| follower.reopen());
-        // Settings are read once, so that a changed file of variables is not taken for one that is in effect.
+        // The lines before tell of files. Settings are read once: an edited file of variables must not look applied.
         tracing::info!(
-            "read again: the files of users, keys of targets and certificates; flags and variables, such as \
-             LITEIO_SECRET_KEY, need a restart"
+            "flags and variables, such as LITEIO_SECRET_KEY, are not read again: they need a restart"
         );
     }
 

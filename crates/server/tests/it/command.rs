@@ -649,6 +649,17 @@ fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
 }
 
 #[test]
+fn a_reload_tells_that_settings_need_a_restart() {
+    let directory = directory();
+    let arguments = ["--memory", "--address", "127.0.0.1:0"];
+    let mut server = Running::start_with(&directory, &arguments, &[]);
+    let sent = Command::new("kill").args(["-s", "HUP", &server.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let log = server.logs("need a restart");
+    assert!(log.contains("LITEIO_SECRET_KEY"), "{log}");
+}
+
+#[test]
 fn kms_keys_are_added_and_replaced() {
     let directory = directory();
     let file = directory.path().join("kms.toml");
