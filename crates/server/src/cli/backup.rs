@@ -45,7 +45,8 @@ pub(crate) struct BackupArgs {
     #[arg(long, value_name = "DURATION", env = "LITEIO_FENCE", num_args = 0..=1,
         require_equals = true, default_missing_value = "10s")]
     pub(crate) fence: Option<String>,
-    /// URL of the service of an s3:// location [default: AWS in the region].
+    /// URL of the service of an s3:// location [default: AWS in the region, or
+    /// AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL with the keys of AWS's variables].
     #[arg(long, value_name = "URL", env = "LITEIO_BACKUP_ENDPOINT", hide_env_values = true)]
     pub(crate) backup_endpoint: Option<String>,
     /// Region of an s3:// location [default: AWS_REGION, AWS_DEFAULT_REGION].
@@ -136,7 +137,8 @@ pub(crate) struct BackupAccessArgs {
     /// File with the key that encrypts the backup.
     #[arg(long, value_name = "FILE", env = "LITEIO_BACKUP_KEY_FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// URL of the service of an s3:// location [default: AWS in the region].
+    /// URL of the service of an s3:// location [default: AWS in the region, or
+    /// AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL with the keys of AWS's variables].
     #[arg(long, value_name = "URL", env = "LITEIO_BACKUP_ENDPOINT", hide_env_values = true)]
     pub(crate) endpoint: Option<String>,
     /// Region of an s3:// location [default: AWS_REGION, AWS_DEFAULT_REGION].

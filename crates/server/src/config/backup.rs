@@ -385,6 +385,10 @@ pub(crate) fn resolve_target(
             target.access_key = variable("AWS_ACCESS_KEY_ID");
             target.secret_key = variable("AWS_SECRET_ACCESS_KEY");
             target.session_token = variable("AWS_SESSION_TOKEN");
+            // The keys are those of that service, as for the AWS CLI: AWS itself must not get them.
+            let endpoint =
+                || variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL"));
+            target.endpoint = target.endpoint.or_else(endpoint);
         }
     }
     let has_secret = target.secret_key.is_some() || target.secret_key_file.is_some();
@@ -446,6 +450,29 @@ mod tests {
         });
         assert_eq!((own.secret_key.as_deref(), own.session_token), (Some("hush"), None));
         assert_eq!(own.region.as_deref(), Some("here"));
+    }
+
+    #[test]
+    fn the_endpoint_of_aws_variables_counts_with_their_keys() {
+        let (own, other) = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+        let endpoint = |backup: BackupArgs, variables: &[(&str, &str)]| {
+            let all = [&AWS[..], variables].concat();
+            resolved(backup, &all).expect("settings").expect("a backup").target.endpoint
+        };
+        let bucket = || at("s3://bucket");
+        assert_eq!(endpoint(bucket(), &[]), None);
+        assert_eq!(endpoint(bucket(), &[(other, "http://b")]).as_deref(), Some("http://b"));
+        let both = [(own, "http://a"), (other, "http://b")];
+        assert_eq!(endpoint(bucket(), &both).as_deref(), Some("http://a"));
+        let given = BackupArgs { backup_endpoint: Some("http://c".into()), ..bucket() };
+        assert_eq!(endpoint(given, &both).as_deref(), Some("http://c"));
+        let keys = BackupArgs {
+            backup_access_key: Some("own".into()),
+            backup_secret_key: Some("hush".into()),
+            ..bucket()
+        };
+        assert_eq!(endpoint(keys, &both), None, "they are for another service");
+        assert_eq!(endpoint(at("file:///backup"), &both), None);
     }
 
     #[test]
