@@ -12,7 +12,8 @@ use crate::cli::{
 };
 use crate::config::environment::{self, Variables};
 use crate::config::{
-    Config, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Profile, resolve_health_url, resolve_keys,
+    Config, ConfigError, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Profile, resolve_health_url,
+    resolve_keys,
 };
 use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
@@ -189,6 +190,17 @@ fn ask_health(arguments: &HealthArgs) -> ExitCode {
     }
 }
 
+/// Ends with the reason why settings are refused, and the variables that are mistyped: one may be what is missing.
+fn refuse_settings(error: &ConfigError, variables: &Variables) -> ExitCode {
+    let mut told = error.to_string();
+    for line in environment::unknown::lines(variables, cli::variables) {
+        if line.contains("did you mean") {
+            told = format!("{told}; {line}");
+        }
+    }
+    fail(USAGE, &told)
+}
+
 fn serve(arguments: &ServerArgs) -> ExitCode {
     let variables = match Variables::read() {
         Ok(variables) => variables,
@@ -196,7 +208,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     };
     let (config, notes) = match Config::of_command(arguments, &variables) {
         Ok(resolved) => resolved,
-        Err(error) => return fail(USAGE, &error),
+        Err(error) => return refuse_settings(&error, &variables),
     };
     let log = match telemetry::init(&config.log, config.log_format) {
         Ok(log) => log,
@@ -237,7 +249,7 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
     }
     let config = match Config::of_command(&exec::arguments(&arguments.server), &variables) {
         Ok((config, _)) => exec::settings(config),
-        Err(error) => return fail(USAGE, &error),
+        Err(error) => return refuse_settings(&error, &variables),
     };
     let log = match telemetry::init(&config.log, config.log_format) {
         Ok(log) => log,

@@ -221,5 +221,7 @@ fn one_line(message: &str) -> String {
         .filter(|line| !line.contains("as a value, use '-- "));
     // A list, such as that of missing arguments, is announced by a colon.
     let line = wanted.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
+    // The standard library's words for 10MB or 1.5.
+    let line = line.replace("invalid digit found in string", "give a whole number, without a unit");
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }

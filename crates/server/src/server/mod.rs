@@ -18,7 +18,10 @@ pub enum ServerError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Listening on the address failed.
-    #[error("cannot listen on {address}: {source}; choose another with {option} HOST:PORT")]
+    #[error(
+        "cannot listen on {address}: {source}; {}choose another with {option} HOST:PORT",
+        right_to_listen(source)
+    )]
     Listen {
         /// The address.
         address: ListenAddress,
@@ -38,11 +41,41 @@ pub enum ServerError {
     Open(String),
 }
 
+/// The advice about an address that the process has no right to.
+fn right_to_listen(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "for a port below 1024 give the unit AmbientCapabilities=CAP_NET_BIND_SERVICE and \
+             CapabilityBoundingSet=CAP_NET_BIND_SERVICE (`systemctl edit liteio`), or "
+        }
+        _ => "",
+    }
+}
+
 impl From<OpenError> for ServerError {
     fn from(error: OpenError) -> ServerError {
         match error {
             OpenError::Setting(reason) => ServerError::Config(ConfigError(reason)),
             OpenError::Failed(reason) => ServerError::Open(reason),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_needs_a_right_is_told_with_the_capability() {
+        let told = |kind: io::ErrorKind| {
+            let address = ListenAddress { host: "0.0.0.0".to_owned(), port: 443 };
+            let error = ServerError::Listen { address, option: "--address", source: kind.into() };
+            error.to_string()
+        };
+        let denied = told(io::ErrorKind::PermissionDenied);
+        assert!(denied.contains("AmbientCapabilities=CAP_NET_BIND_SERVICE"), "{denied}");
+        assert!(denied.ends_with("or choose another with --address HOST:PORT"), "{denied}");
+        let taken = told(io::ErrorKind::AddrInUse);
+        assert!(taken.ends_with("; choose another with --address HOST:PORT"), "{taken}");
     }
 }

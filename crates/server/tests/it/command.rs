@@ -152,7 +152,7 @@ impl Drop for Running {
 #[test]
 fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
     type Row = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
-    let rows: [Row; 20] = [
+    let rows: [Row; 22] = [
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
         (&["--memory", "--plain-address", "127.0.0.1:0"], &[], "--plain-address"),
@@ -176,7 +176,13 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&["no-such-command"], &[], "no-such-command"),
         (&["--data-dir"], &[], "--data-dir"),
         (&[], &[("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "short")], "secret key"),
+        (
+            &[],
+            &[("LITEIO_ACCES_KEY", "alice"), ("LITEIO_SECRET_KEY", "long-enough")],
+            "did you mean LITEIO_ACCESS_KEY?",
+        ),
         (&[], &[("LITEIO_MEMORY", "perhaps")], "perhaps"),
+        (&[], &[("LITEIO_AUDIT_FILE_SIZE", "10MB")], "<MIB>': give a whole number, without a unit"),
         (&["health"], &[("LITEIO_ADDRESS", "nonsense")], "--address"),
     ];
     for (arguments, environment, expected) in rows {
