@@ -101,8 +101,8 @@ mod tests {
 
     fn names(source: &[(&'static str, &'static str)], kept: Kept) -> Vec<String> {
         let mut all = HeaderMap::new();
-        for (name, value) in source {
-            all.insert(*name, http::HeaderValue::from_static(value));
+        for &(name, value) in source {
+            all.insert(name, http::HeaderValue::from_static(value));
         }
         let head =
             Head { size: 0, modified: None, etag: String::new(), version: None, headers: all };

@@ -214,7 +214,7 @@ mod tests {
         params.not_after = date_time_ymd(2025, 1, 1);
         let chain = params.self_signed(&key).expect("a certificate").pem();
         let pair = Pair::parse(chain.as_bytes(), key.serialize_pem().as_bytes()).expect("a pair");
-        assert_eq!(pair.end(), Some("2025-01-01T00:00:00Z".parse().expect("a time")));
+        assert_eq!(pair.end(), Some("2025-01-01T00:00:00Z".parse::<Timestamp>().expect("a time")));
         let doubt = |time: &str| pair.doubt(time.parse().expect("a time"));
         assert!(doubt("2023-12-31T23:59:59Z").is_some_and(|it| it.contains("not valid before")));
         assert_eq!(doubt("2024-06-01T00:00:00Z"), None);
