@@ -244,6 +244,11 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             match (refusal_to_write(path).or_else(of_file), error) {
                 (Some(advice), _) => OpenError::Failed(format!("{told}; {advice}")),
                 (None, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
+                (None, StoreError::NotADataDirectory { .. }) => {
+                    // Not every opener knows the path.
+                    let path = path.display().to_string();
+                    OpenError::Failed(StoreError::NotADataDirectory { path }.to_string())
+                }
                 (None, StoreError::Corrupt { .. }) => {
                     OpenError::Failed(format!("{}: {told}. {DAMAGE_ADVICE}", path.display()))
                 }

@@ -56,9 +56,17 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
         Err(Errno::ACCESS | Errno::PERM) => {
             let (user, owner) = (geteuid().as_raw(), metadata.uid());
             let mode = metadata.mode() & 0o7777;
+            let advice = if there == directory {
+                advice(there, user, owner)
+            } else {
+                // Whose directory it is, is none of ours: it may be `/`.
+                format!(
+                    "run \"install -d -o {user} {}\" as root, or name a directory of yours (--data-dir DIR)",
+                    directory.display()
+                )
+            };
             Some(format!(
-                "user {user} cannot write to {shown}, which is owned by user {owner} with mode {mode:04o}: run \
-                 \"chown -R {user} {shown}\" (in a container: on the mounted directory), or start as user {owner}"
+                "user {user} cannot write to {shown}, which is owned by user {owner} with mode {mode:04o}: {advice}"
             ))
         }
         Err(Errno::ROFS) => Some(format!(
@@ -75,19 +83,38 @@ pub(crate) fn is_denied(told: &str) -> bool {
     numbers.iter().any(|number| told.contains(&format!("(os error {number})")))
 }
 
-/// The advice about a file of another user in a data directory that this process can write to, with the first one.
+/// The advice about a file in a data directory that this process cannot use, with the first one: the directory itself can
+/// be written to.
 pub(crate) fn refusal_of_a_file(directory: &Path) -> String {
-    let (user, shown) = (geteuid().as_raw(), directory.display());
-    let of_file = first_refused(directory, LEVELS).and_then(|file| {
-        let metadata = fs::symlink_metadata(&file).ok()?;
-        let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
-        let file = file.display();
-        Some(format!(
-            "user {user} cannot use {file}, which is owned by user {owner} with mode {mode:04o}"
-        ))
-    });
-    let told = of_file.unwrap_or_else(|| format!("user {user} cannot use a file below {shown}"));
-    format!("{told}: run \"chown -R {user} {shown}\" (in a container: on the mounted directory)")
+    let user = geteuid().as_raw();
+    let found = first_refused(directory, LEVELS)
+        .and_then(|file| Some((fs::symlink_metadata(&file).ok()?, file)));
+    let Some((metadata, file)) = found else {
+        let shown = directory.display();
+        return format!("user {user} cannot use a file below {shown}: give it to that user");
+    };
+    let (owner, mode, file) = (metadata.uid(), metadata.mode() & 0o7777, file.display());
+    let advice = advice(directory, user, owner);
+    format!(
+        "user {user} cannot use {file}, which is owned by user {owner} with mode {mode:04o}: {advice}"
+    )
+}
+
+/// What makes a directory, and all in it, usable for `user`. The owner of what may belong to others is never to be changed.
+fn advice(directory: &Path, user: u32, owner: u32) -> String {
+    let shown = directory.display();
+    if user == owner {
+        return format!("run \"chmod -R u+rwX {shown}\"");
+    }
+    let chown =
+        format!("run \"chown -R {user} {shown}\" (in a container: on the mounted directory)");
+    let Ok(mut entries) = fs::read_dir(directory) else {
+        return format!("if it is a data directory of LiteIO, {chown}, or start as user {owner}");
+    };
+    if entries.next().is_none() || fs::metadata(directory.join("format")).is_ok() {
+        return format!("{chown}, or start as user {owner}");
+    }
+    format!("name a directory of yours (--data-dir DIR), or start as user {owner}")
 }
 
 /// Levels of directories below a data directory that are looked at: bodies are deeper, and are opened by requests.

@@ -152,7 +152,7 @@ impl Drop for Running {
 #[test]
 fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
     type Row = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
-    let rows: [Row; 22] = [
+    let rows: [Row; 23] = [
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
         (&["--memory", "--plain-address", "127.0.0.1:0"], &[], "--plain-address"),
@@ -649,9 +649,54 @@ fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).expect("set");
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(message.contains(&format!("owned by user {own} with mode")), "{message}");
-        let (path, advice) = (format!("data/{name}, "), format!("chown -R {user} "));
+        let advice = match user == own {
+            true => "chmod -R u+rwX data".to_owned(),
+            false => format!("chown -R {user} data"),
+        };
+        let path = format!("data/{name}, ");
         assert!(message.contains(&path) && message.contains(&advice), "{message}");
     }
+}
+
+#[test]
+fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const OTHER: u32 = 65_534;
+    let directory = directory();
+    let program = copied(&directory);
+    let set = |name: &str, mode| {
+        let path = directory.path().join(name);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("set");
+    };
+    for name in ["taken", "empty", "own"] {
+        std::fs::create_dir(directory.path().join(name)).expect("made");
+    }
+    std::fs::write(directory.path().join("taken/file"), "of somebody").expect("written");
+    let own = std::fs::metadata(directory.path()).expect("there").uid();
+    // Without root there is no second user.
+    let (user, others) = if own == 0 { (OTHER, own) } else { (own, own) };
+    chown(directory.path().join("own"), Some(user), None).expect("the owner changes");
+    ["taken", "empty", "own"].map(|name| set(name, 0o555));
+    set("", 0o755);
+    for (data, of_root, of_user) in [
+        ("own", "chmod -R u+rwX own", "chmod -R u+rwX own"),
+        ("empty", "chown -R 65534 empty", "chmod -R u+rwX empty"),
+        ("taken", "name a directory of yours", "chmod -R u+rwX taken"),
+        ("taken/new", "install -d -o 65534 taken/new", "install -d"),
+    ] {
+        let mut command = Command::new(&program);
+        if user != others {
+            command.uid(user).gid(user);
+        }
+        let arguments = ["--data-dir", data, "--address", "127.0.0.1:0"];
+        let output = command.current_dir(directory.path()).args(arguments).output();
+        let message = stderr(&output.expect("it runs"));
+        let advice = if user == others { of_user } else { of_root };
+        assert!(message.contains(advice), "{data}: {message}");
+        assert!(data == "empty" || !message.contains("chown"), "{data}: {message}");
+    }
+    ["taken", "empty", "own"].map(|name| set(name, 0o755));
 }
 
 #[test]
