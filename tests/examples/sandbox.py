@@ -57,10 +57,6 @@ class Sandbox:
             # A directory with a directory for each bucket.
             "files/photos/1.jpg": "the first", "seed/photos/2026/a.jpg": "the first",
             "holiday/beach.jpg": "the sea",
-            # Named by users.toml.
-            "backup.json": policy("s3:PutObject"), "reader.json": policy("s3:GetObject"),
-            "reader.trust.json": json.dumps({"Version": "2012-10-17", "Statement": [{
-                "Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}]}),
             "index.html": "<h1>Hello</h1>\n", "error.html": "<h1>Sorry</h1>\n",
         }
         for name, text in files.items():
@@ -126,11 +122,6 @@ class Sandbox:
             command, cwd=self.directory, env=self.environment, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BLOCK_SECONDS_MAX)
         assert done.returncode == 0, f"exit code {done.returncode} of:\n{command[-1]}\n{done.stdout}"
-
-
-def policy(action):
-    statement = {"Effect": "Allow", "Action": action, "Resource": "arn:aws:s3:::*"}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 class Receiver:
