@@ -37,7 +37,7 @@ use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{DenialBy, Origin};
 use liteio_wire::reply::{ApiError, Reply, ReplyBody};
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
@@ -109,6 +109,7 @@ impl S3Service {
         request_headers::check(&head.headers, route.copies(), route.operation).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
+            drop_empty_acl(&mut head.headers);
         }
         if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
             origin.found.note_operation(route.operation);
@@ -125,10 +126,16 @@ impl S3Service {
             return read.answer(&self.app).await.map_err(refused);
         }
         head.extensions.insert(route);
+        let origin = head.extensions.get::<Arc<Origin>>().cloned();
         let mut facts = Facts { method, target, condition: None };
         // Boxed, so that the future of a read does not contain this state.
         let answer = Box::pin(self.call_other(head, body, route, &mut facts)).await;
-        answer.map_err(|error| facts.complete(error))
+        answer.map_err(|error| {
+            if let Some(origin) = origin {
+                note_refused_acl(&origin, &error);
+            }
+            facts.complete(error)
+        })
     }
 
     /// Answers a request that is no read of an object.
@@ -270,6 +277,26 @@ fn check_key(target: &Target) -> Result<(), ApiError> {
     match target.key.len() {
         0..=OBJECT_KEY_BYTES_MAX => Ok(()),
         bytes => Err(refusal::of_error(error::from_store(StoreError::KeyTooLong { bytes }))),
+    }
+}
+
+/// Notes for the log what to do about a refused ACL: the message is AWS's, and many programs send an ACL that their users
+/// know nothing of.
+fn note_refused_acl(origin: &Origin, error: &ApiError) {
+    if error.code() == "AccessControlListNotSupported" {
+        origin.found.note_denial(DenialBy::Nobody, || {
+            "the bucket has no ACLs: send none, for objects bucket-owner-full-control at most, or make \
+             buckets that have them by --object-ownership object-writer"
+                .to_owned()
+        });
+    }
+}
+
+/// Removes an empty ACL, which is the same as none on AWS: programs that let their users set one send the header anyway.
+fn drop_empty_acl(headers: &mut HeaderMap) {
+    const ACL: HeaderName = HeaderName::from_static("x-amz-acl");
+    if headers.get(ACL).is_some_and(HeaderValue::is_empty) {
+        headers.remove(ACL);
     }
 }
 

@@ -351,6 +351,30 @@ async fn the_log_tells_why_a_page_of_another_origin_is_refused() {
     assert!(log.contains(told), "{log}");
 }
 
+#[tokio::test]
+async fn the_log_tells_what_to_do_about_an_acl_that_a_program_sends() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args([
+        "--memory",
+        "--address",
+        "127.0.0.1:0",
+        "--bucket",
+        "photos",
+    ]));
+    let address = address(&server).parse().expect("an address");
+    let key = User { access_key: "liteio", secret_key: "liteio123", id: "" };
+    let put = |path| RawRequest::of_s3(address, "us-east-1", "PUT", path).by(key);
+    put("/photos/cat").body("x").send().await.expect_status(200);
+    for path in ["/photos/cat", "/photos?acl", "/photos/cat?acl"] {
+        let refused = put(path).header("x-amz-acl", "private").send().await;
+        let refused = refused.expect_error(400, "AccessControlListNotSupported");
+        assert_eq!(refused.element("Message"), "The bucket does not allow ACLs");
+    }
+    let (_, log) = server.signal("TERM");
+    let told = log.matches("or make buckets that have them by --object-ownership object-writer");
+    assert_eq!(told.count(), 3, "{log}");
+}
+
 /// Of each: words in the place of a command, and the command that does the same.
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
