@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use crate::config::{Config, CredentialsSource, Durability, Storage};
 use crate::made_credentials::MadeCredentials;
@@ -25,6 +26,8 @@ pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
 pub(crate) struct Encryption {
     /// The first certificate: its file, and its SHA-256.
     pub(crate) certificate: String,
+    /// The file of the first certificate, if it is in one.
+    pub(crate) file: Option<PathBuf>,
     /// The address of plain HTTP, if served.
     pub(crate) plain_address: Option<SocketAddr>,
 }
@@ -130,19 +133,35 @@ pub(crate) fn banner(
         // Writing to a string cannot fail.
         let _ = writeln!(block, "  {name:<12} {value}");
     }
+    let (variable, option) = trust(config, encryption);
     let _ = writeln!(
         block,
-        "\n  AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_DEFAULT_REGION={} \
-         aws --endpoint-url {} s3 ls\n",
+        "\n  {variable}AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_DEFAULT_REGION={} \
+         aws --endpoint-url {}{option} s3 ls\n",
         config.region,
         endpoint(address, encryption.is_some())
     );
     block
 }
 
+/// A variable, or an option, with which the example command accepts a self-signed certificate; empty for others.
+fn trust(config: &Config, encryption: Option<&Encryption>) -> (String, &'static str) {
+    let is_self_signed = config.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty());
+    match encryption {
+        Some(Encryption { file: Some(file), .. }) if is_self_signed => {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            (format!("AWS_CA_BUNDLE={} ", file.display()), "")
+        }
+        // In memory, where no variable can name it.
+        Some(_) if is_self_signed => (String::new(), " --no-verify-ssl"),
+        _ => (String::new(), ""),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::TlsSettings;
 
     fn address(text: &str) -> SocketAddr {
         text.parse().expect("a socket address")
@@ -201,7 +220,7 @@ mod tests {
     fn the_certificate_and_plain_http_are_told() {
         let certificate = "./data/tls/certificate.pem, SHA-256 AB:CD".to_owned();
         let plain_address = Some(address("0.0.0.0:9001"));
-        let encryption = Encryption { certificate, plain_address };
+        let encryption = Encryption { certificate, file: None, plain_address };
         let websites = Some(address("127.0.0.1:9002"));
         let block = block_of(&Config::default(), "127.0.0.1:9000", Some(&encryption), websites);
         let lines = [
@@ -209,10 +228,27 @@ mod tests {
             "  Plain HTTP   http://127.0.0.1:9001 (all interfaces)\n",
             "  Websites     https://127.0.0.1:9002\n",
             "  Certificate  ./data/tls/certificate.pem, SHA-256 AB:CD\n",
+            "\n  AWS_ACCESS_KEY_ID=liteio ",
             "aws --endpoint-url https://127.0.0.1:9000 s3 ls",
         ];
         for line in lines {
             assert!(block.contains(line), "{line} is not in {block}");
         }
+    }
+
+    #[test]
+    fn the_command_accepts_a_self_signed_certificate() {
+        let tls = Some(TlsSettings { certificates: Vec::new() });
+        let config = Config { tls, ..Config::default() };
+        let block = |file| {
+            let encryption = Encryption { certificate: String::new(), file, plain_address: None };
+            block_of(&config, "127.0.0.1:9000", Some(&encryption), None)
+        };
+        let kept = block(Some(PathBuf::from("/srv/data/tls/certificate.pem")));
+        let bundle = "\n  AWS_CA_BUNDLE=/srv/data/tls/certificate.pem AWS_ACCESS_KEY_ID=liteio ";
+        assert!(kept.contains(bundle) && kept.contains(":9000 s3 ls\n"), "{kept}");
+        let in_memory = block(None);
+        assert!(in_memory.contains("\n  AWS_ACCESS_KEY_ID=liteio "), "{in_memory}");
+        assert!(in_memory.contains(":9000 --no-verify-ssl s3 ls\n"), "{in_memory}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -122,9 +123,10 @@ impl ServerHandle {
         let encryption = self.certificates.as_ref().map(|certificates| {
             let chain = certificates.first_chain();
             let sum = fingerprint(chain.first().map_or(&[], |first| first));
-            let file = certificates.first_file().map(|it| format!("{}, ", it.display()));
-            let certificate = format!("{}SHA-256 {sum}", file.unwrap_or_default());
-            Encryption { certificate, plain_address: self.plain_address }
+            let file = certificates.first_file().map(Path::to_path_buf);
+            let named = file.as_ref().map(|it| format!("{}, ", it.display()));
+            let certificate = format!("{}SHA-256 {sum}", named.unwrap_or_default());
+            Encryption { certificate, file, plain_address: self.plain_address }
         });
         let credentials = banner::credentials(config, self.made_credentials.as_ref());
         banner::banner(

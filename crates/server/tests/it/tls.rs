@@ -367,6 +367,8 @@ fn a_self_signed_certificate_is_made_once_and_health_is_asked_over_https() {
         };
         assert!(line("Certificate").contains("data/tls/certificate.pem, SHA-256 "));
         assert!(line("Plain HTTP").contains("http://127.0.0.1:"));
+        let bundle = line("AWS_CA_BUNDLE=/");
+        assert!(bundle.contains("/data/tls/certificate.pem AWS_ACCESS_KEY_ID="), "{bundle}");
         fingerprints.push(line("Certificate"));
         let health = |arguments: &[&str], variables: &[(&str, &str)]| {
             let mut command = liteio(&directory);
