@@ -6,7 +6,7 @@ use super::error::{self, ApiResult};
 use super::xml::time;
 use liteio_identity::{AttachedPolicy, Role, User};
 use liteio_policy::{CallerKind, Context, ContextKey, Grantee, Request, Value, Verdict};
-use liteio_wire::origin::Peer;
+use liteio_wire::origin::{DenialBy, Found, Peer};
 
 /// The circumstances of a request.
 pub struct Circumstances<'c> {
@@ -124,7 +124,8 @@ fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> erro
     ))
 }
 
-/// Decides whether a user may assume a role, or perform `action` while doing so.
+/// Decides whether a user may assume a role, or perform `action` while doing so. The log gets the reason, unless the role
+/// is another account's: the answer must not tell it from a missing one.
 ///
 /// # Errors
 /// `AccessDenied`.
@@ -133,24 +134,30 @@ pub(super) fn check_role(
     action: &str,
     role: &Role,
     context: &Circumstances<'_>,
+    found: &Found,
 ) -> ApiResult<()> {
     let resource = &*role.arn;
     let request = Request { caller: Some(&user.caller), action, resource, aliases: &[], context };
     let (own, session) = words(user, &request);
-    let may = match role.trust.evaluate(&request) {
-        Verdict::Denied(_) | Verdict::Neutral => false,
-        _ if own == Word::Denied || session != Word::Allowed => false,
+    let is_same = user.account.id == role.account.id;
+    let reason = match role.trust.evaluate(&request) {
+        Verdict::Denied(_) => "denied by the trust policy of the role",
+        Verdict::Neutral => "the trust policy of the role does not allow it",
+        _ if own == Word::Denied => "denied by a policy of the user",
+        _ if session != Word::Allowed => "the policy of the session does not allow it",
         // A trust policy that names the account leaves the choice to the account's own policies; a
         // user of another account always needs both.
         Verdict::Allowed(_, grantee) => {
-            let is_same = user.account.id == role.account.id;
-            own == Word::Allowed || (is_same && grantee != Grantee::Account)
+            if own == Word::Allowed || (is_same && grantee != Grantee::Account) {
+                return Ok(());
+            }
+            "no policy of the user allows it"
         }
     };
-    match may {
-        true => Ok(()),
-        false => Err(cannot_assume(&user.caller.arn, action, resource)),
+    if is_same {
+        found.note_denial(DenialBy::Sender, || format!("{action}: {reason}"));
     }
+    Err(cannot_assume(&user.caller.arn, action, resource))
 }
 
 /// The refusal for a role, the same for a missing one.

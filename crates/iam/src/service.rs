@@ -140,11 +140,15 @@ impl Iam {
         let xml = match (api, key) {
             (Api::Iam, Some(key)) => self.iam(action, &form, key, context, origin).await?,
             (Api::Sts, key) => {
+                let operation = sts::STS_OPERATIONS.into_iter().find(|name| *name == action);
+                if let Some(operation) = operation {
+                    origin.found.note_operation(operation);
+                }
                 let key = key.map(|key| self.again(key, &context)).transpose()?;
                 let user = key.as_ref().map(|key| &*key.user);
                 let directory = self.users.current();
                 let context = Circumstances { sender: user, ..context };
-                let mut asked = Asked { form: &form, directory, context };
+                let mut asked = Asked { form: &form, directory, context, found: &origin.found };
                 Some(match &key {
                     _ if action == "AssumeRoleWithWebIdentity" => {
                         sts::assume_role_with_web_identity(&mut asked, &self.web_identities).await?

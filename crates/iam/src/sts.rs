@@ -16,6 +16,7 @@ use liteio_identity::{
 use liteio_policy::{
     Caller, CallerKind, Kind, Policy, Request, SESSION_POLICY_CHARACTERS_MAX, Verdict,
 };
+use liteio_wire::origin::{DenialBy, Found};
 
 /// Minimum duration of a session, in seconds (as AWS).
 const SECONDS_MIN: u32 = 900;
@@ -55,6 +56,7 @@ pub(super) struct Asked<'a> {
     pub(super) form: &'a Form,
     pub(super) directory: &'a CurrentDirectory,
     pub(super) context: Circumstances<'a>,
+    pub(super) found: &'a Found,
 }
 
 /// Runs the operation of a signed request.
@@ -119,14 +121,20 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     }
     let directory = asked.directory.now();
     let role = directory.role(arn);
-    let role = role.ok_or_else(|| cannot_assume(&user.caller.arn, "sts:AssumeRole", arn))?;
+    let role = role.ok_or_else(|| {
+        if arn.split(':').nth(4) == Some(user.account.id.as_str()) {
+            let reason = "sts:AssumeRole: there is no such role";
+            asked.found.note_denial(DenialBy::Sender, || reason.to_owned());
+        }
+        cannot_assume(&user.caller.arn, "sts:AssumeRole", arn)
+    })?;
     add_tags(&mut asked.context, role);
-    check_role(user, "sts:AssumeRole", role, &asked.context)?;
+    check_role(user, "sts:AssumeRole", role, &asked.context, asked.found)?;
     let is_chained = user.caller.kind == CallerKind::AssumedRole;
     let mut session = begin(asked, role, name, is_chained, &directory)?;
     let former = user.session.as_ref().and_then(|facts| facts.source_identity.as_deref());
     if let Some(identity) = source_identity {
-        check_role(user, "sts:SetSourceIdentity", role, &asked.context)?;
+        check_role(user, "sts:SetSourceIdentity", role, &asked.context, asked.found)?;
         // As in AWS: the source identity persists through role chaining.
         if former.is_some_and(|former| former != identity) {
             return Err(error::access_denied(

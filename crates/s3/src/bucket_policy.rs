@@ -10,6 +10,7 @@ use s3s::dto::{
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
+use super::details::Details;
 use super::plain::{self, PlainRequest, PlainResponse};
 use super::{Req, Resp, error};
 use liteio_access::state::App;
@@ -21,8 +22,13 @@ pub(super) async fn put_bucket_policy(app: &App, request: PlainRequest) -> Plain
     let PlainRequest { granted, body: document, .. } = request;
     let bucket = granted.bucket();
     let policy = Policy::parse(&document, Kind::Bucket(bucket.name.as_str()));
-    let policy = policy
-        .map_err(|error| S3Error::with_message(S3ErrorCode::MalformedPolicy, error.to_string()))?;
+    let policy = policy.map_err(|error| {
+        let malformed = S3Error::with_message(S3ErrorCode::MalformedPolicy, error.to_string());
+        match error.detail() {
+            Some(part) => Details::add(malformed, "Detail", part),
+            None => malformed,
+        }
+    })?;
     let block = public_access_block(bucket).map_err(error::from_store)?;
     if block.unwrap_or_default().block_public_policy && policy.is_public() {
         return Err(s3_error!(

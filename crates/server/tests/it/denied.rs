@@ -2,6 +2,7 @@
 
 use crate::command::{Running, liteio};
 use crate::harness::{RawRequest, User};
+use crate::iam::policy;
 
 /// The reason stands in the log, with the statement, and nothing that is secret.
 #[tokio::test]
@@ -23,6 +24,12 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
         name = "alice"
         access_key = "alice-key"
         secret_key = "alice's secret"
+        account = "123456789012"
+        [[role]]
+        name = "closed"
+        parent = "alice"
+        trust = '''{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "sts:AssumeRole",
+            "Principal": {"AWS": "arn:aws:iam::123456789012:user/dave"}}}'''
     "#;
     std::fs::write(&users, format!("{alice}{carol}")).expect("the users are written");
     let mut command = liteio(&directory);
@@ -43,6 +50,16 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
     let vectors = RawRequest::of_vectors(address, "us-east-1", "ListVectorBuckets", "{}");
     let vectors = vectors.header("x-amz-security-token", "of other keys");
     vectors.send().await.expect_status(403);
+    let form = |service, form: &str| RawRequest::of_form(address, service, form).by(carol);
+    form("iam", "Action=ListUsers").send().await.expect_error(403, "AccessDenied");
+    for role in ["closed", "missing"] {
+        let arn = format!("arn:aws:iam::123456789012:role/{role}");
+        let assume = format!("Action=AssumeRole&RoleSessionName=session&RoleArn={arn}");
+        let refused = form("sts", &assume).send().await.expect_error(403, "AccessDenied");
+        // The client does not learn which roles there are.
+        let told = format!("is not authorized to perform: sts:AssumeRole on resource: {arn}");
+        assert!(refused.element("Message").ends_with(&told), "{}", refused.text());
+    }
     let (_, log) = server.signal("TERM");
     let lines = log.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let denied: Vec<String> = lines
@@ -57,8 +74,37 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
             "s3:GetObject: denied by the policy of the bucket, Closed",
             "s3:ListBucket: not signed, and granted to nobody",
             "InvalidToken: The provided token is malformed or otherwise invalid.",
+            "User: arn:aws:iam::123456789012:user/carol is not authorized to perform: iam:ListUsers on resource: * because no \
+             identity-based policy allows the iam:ListUsers action",
+            "sts:AssumeRole: the trust policy of the role does not allow it",
+            "sts:AssumeRole: there is no such role",
         ],
         "{log}"
     );
+    assert_eq!(log.matches(r#""operation":"AssumeRole""#).count(), 2, "{log}");
     assert!(!log.contains("'s secret"), "{log}");
+}
+
+/// AWS has one sentence for many faults of a policy, and the AWS CLI shows nothing else of the answer.
+#[tokio::test]
+async fn the_fault_of_a_policy_is_logged() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0", "--bucket", "mine"]);
+    let server = Running::start(&mut command);
+    let address = server.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let root = User { access_key: "liteio", secret_key: "liteio123", id: "" };
+    let create = format!("Action=CreatePolicy&PolicyName=p&PolicyDocument={}", policy("Alow", "*"));
+    let refused = RawRequest::of_form(address, "iam", &create).by(root).send().await;
+    let refused = refused.expect_error(400, "MalformedPolicyDocument");
+    assert_eq!(refused.element("Message"), "Syntax errors in policy.");
+    let document = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": "*",
+        "Action": "s3:GetObjec", "Resource": "arn:aws:s3:::mine/*"}}"#;
+    let put = RawRequest::of_s3(address, "us-east-1", "PUT", "/mine?policy").by(root);
+    let refused = put.body(document).send().await.expect_error(400, "MalformedPolicy");
+    assert_eq!(refused.element("Detail"), "s3:GetObjec");
+    let (_, log) = server.signal("TERM");
+    for told in ["denied=\"Invalid effect: Alow\"", "denied=\"s3:GetObjec\""] {
+        assert!(log.contains(told), "{told} is not in {log}");
+    }
 }

@@ -13,6 +13,8 @@ pub(crate) const HEAD_BYTES_MAX: usize = 32 << 10;
 /// Maximum bytes of the request target. A key of 1,024 bytes takes 3,072 when every byte is
 /// escaped.
 pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
+/// Maximum characters of the reason of a refusal in the log: it may quote a document of the client.
+pub(super) const REASON_CHARACTERS_MAX: usize = 512;
 /// Maximum bytes of a body as sent: the largest part (5 GiB) plus the framing of signed chunks.
 pub const BODY_BYTES_MAX: u64 = 6 << 30;
 /// Bytes that hyper may read ahead, or collect before a write, on one connection.

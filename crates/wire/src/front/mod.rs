@@ -28,12 +28,12 @@ use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 pub use self::handler::{Handler, HandlerFuture, Isolate, Plan, Planned};
-use self::limits::Limits;
+use self::limits::{Limits, REASON_CHARACTERS_MAX};
 pub use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
 use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
-use crate::origin::{Domains, Entrance, Found, Origin, Peer, Target};
+use crate::origin::{DenialBy, Domains, Entrance, Found, Origin, Peer, Target};
 use crate::proxy::Proxies;
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody, Withheld};
 use crate::request_id::{RequestIdSource, RequestIds};
@@ -164,6 +164,7 @@ impl Front {
             // A 304 or a redirect is the requested outcome, not an error.
             if error.status().as_u16() >= 400 {
                 exchange.set_code(error.code());
+                note_reason(&origin.found, &error);
             }
             error_response(error, origin.target.path(), &origin.ids, head)
         });
@@ -219,6 +220,21 @@ impl Front {
         )
         .into_bytes()
     }
+}
+
+/// Notes the reason of a refusal that only the client would see: the message, or the faulty part of a document. The reason of
+/// the layer that refused is finer and comes first. The client has this one, so it names nobody's policies.
+fn note_reason(found: &Found, error: &ApiError) {
+    let detail = error.elements().iter().find(|(name, _)| *name == "Detail");
+    let reason = match detail {
+        Some((_, detail)) => detail.as_str(),
+        // The usual message of S3 is the code once more.
+        None if error.code() == "AccessDenied" && error.message() != "Access Denied" => {
+            error.message()
+        }
+        None => return,
+    };
+    found.note_denial(DenialBy::Nobody, || reason.chars().take(REASON_CHARACTERS_MAX).collect());
 }
 
 /// The error when the budget is exhausted.

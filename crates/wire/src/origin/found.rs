@@ -111,12 +111,12 @@ impl Found {
         self.vectors.get().map(|(bucket, index)| (&**bucket, index.as_deref()))
     }
 
-    /// Notes the reason why access was denied, and whose documents it names. The first counts.
+    /// Notes the reason why the request was refused, and whose documents it names. The first counts.
     pub fn note_denial(&self, by: DenialBy, reason: impl FnOnce() -> String) {
         self.denial.get_or_init(|| (by, reason()));
     }
 
-    /// The reason why access was denied, if it was.
+    /// The reason why the request was refused, if it was and the reason is more than its code.
     pub fn denial(&self) -> Option<&str> {
         self.denial.get().map(|(_, reason)| reason.as_str())
     }
