@@ -1,5 +1,6 @@
 //! The commands that describe the program: `liteio version`, `liteio completion`, `liteio man`.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -54,14 +55,22 @@ fn script(shell: impl Generator) -> Vec<u8> {
     script
 }
 
-/// Writes the man pages of all commands into a directory; without one, returns the page of `liteio`.
+/// Returns the man page of a command, without a name that of `liteio`; or writes the pages of all commands into a directory.
 ///
 /// # Errors
-/// One line with the file that cannot be written.
+/// One line with the file that cannot be written, or the command that does not exist.
 pub(crate) fn man(arguments: &ManArgs) -> Result<String, String> {
     let mut command = cli::command().disable_help_subcommand(true);
     command.build();
-    let Some(directory) = &arguments.directory else { return Ok(page(&command)) };
+    // A directory with the name of a command is written as `./NAME`.
+    if let Some(command) = find(&command, &arguments.names) {
+        return Ok(page(command));
+    }
+    let [directory] = &*arguments.names else {
+        let names: Vec<_> = arguments.names.iter().map(|it| it.to_string_lossy()).collect();
+        return Err(format!("there is no command `liteio {}`", names.join(" ")));
+    };
+    let directory = Path::new(directory);
     let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
     fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     let mut left = vec![&command];
@@ -71,6 +80,11 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<String, String> {
         fs::write(&path, page(command)).map_err(|error| failed(&path, error))?;
     }
     Ok(String::new())
+}
+
+/// The command with these names below another one: itself, without a name.
+fn find<'c>(command: &'c clap::Command, names: &[OsString]) -> Option<&'c clap::Command> {
+    names.iter().try_fold(command, |command, name| command.find_subcommand(name))
 }
 
 /// The name of a command with those above it: `liteio-key-new`.

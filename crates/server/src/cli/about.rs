@@ -1,8 +1,8 @@
 //! The arguments of the commands that describe the program itself.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 /// The arguments of `liteio version`.
 #[derive(Args, Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) enum Shell {
 /// The arguments of `liteio man`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ManArgs {
-    /// Directory for the pages of all commands; created if missing.
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: Option<PathBuf>,
+    /// Command whose page to print, such as client cp; or directory for the pages of all commands, created if missing.
+    #[arg(value_name = "COMMAND|DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) names: Vec<OsString>,
 }

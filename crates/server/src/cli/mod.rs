@@ -115,7 +115,7 @@ pub(crate) enum Command {
     Version(VersionArgs),
     /// Print the completion script of a shell.
     Completion(CompletionArgs),
-    /// Print the man page of liteio, or write the man pages of all commands into a directory.
+    /// Print the man page of liteio or of a command, or write the man pages of all commands into a directory.
     Man(ManArgs),
 }
 

@@ -57,11 +57,12 @@ fn commands_about_the_program_refuse_bad_input_in_one_line() {
     let file = directory.path().join("file");
     fs::write(&file, "").expect("written");
     let file = file.to_str().expect("text");
-    let rows: [(&[&str], i32, &str); 4] = [
+    let rows: [(&[&str], i32, &str); 5] = [
         (&["completion"], 2, "<SHELL>"),
         (&["completion", "csh"], 2, "bash, zsh, fish, powershell"),
         (&["version", "--yaml"], 2, "--yaml"),
         (&["man", file], 1, "cannot write"),
+        (&["man", "client", "fly"], 1, "there is no command `liteio client fly`"),
     ];
     for (arguments, code, reason) in rows {
         let output = run(arguments);
@@ -154,6 +155,12 @@ fn every_command_has_a_man_page_that_is_well_formed() {
     assert!(page.lines().any(|line| line.starts_with(&head)), "{page}");
     let main = fs::read_to_string(pages.join("liteio.1")).expect("text");
     assert_eq!(stdout(&["man"]), main);
+    for (command, file) in
+        [(&["client"][..], "liteio-client.1"), (&["client", "cp"], "liteio-client-cp.1")]
+    {
+        let page = fs::read_to_string(pages.join(file)).expect("text");
+        assert_eq!(stdout(&[&["man"], command].concat()), page);
+    }
     for (program, arguments) in
         [("groff", &["-man", "-ww", "-Tutf8", "-z"][..]), ("mandoc", &["-Tlint", "-Wwarning"])]
     {
