@@ -102,12 +102,19 @@ pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
             "Another server has changed users at the same time; nothing was changed. Send the request again.",
         );
     }
-    let unavailable = matches!(
-        error_of_store,
-        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace | StoreError::Busy
-    );
+    let unavailable =
+        matches!(error_of_store, StoreError::Closed | StoreError::NoSpace | StoreError::Busy);
     if let StoreError::Suspended { reason } = error_of_store {
         return error("ServiceUnavailable", StatusCode::SERVICE_UNAVAILABLE, reason.clone());
+    }
+    if let StoreError::Poisoned { reason } = error_of_store {
+        return error(
+            "ServiceUnavailable",
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "Nothing was changed: writing has stopped until the server is restarted. The reason: {reason}"
+            ),
+        );
     }
     tracing::error!(error = %error_of_store, "users could not be changed");
     if let StoreError::Unsettled { .. } = error_of_store {

@@ -198,10 +198,10 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
                 RESERVE_BYTES >> 20
             ),
         ),
-        StoreError::Poisoned { .. } => s3_error!(
+        // A failed device, or a data directory that was removed under the server: the reason tells which.
+        StoreError::Poisoned { reason } => s3_error!(
             ServiceUnavailable,
-            "Writing has stopped, because the storage device failed to store data durably. Reading \
-             still works. The server must be restarted."
+            "Writing has stopped until the server is restarted; reading still works. The reason: {reason}"
         ),
         StoreError::TierUnavailable { tier, reason } => {
             tracing::warn!(tier, reason, "a body in a tier cannot be read");

@@ -153,10 +153,9 @@ impl From<StoreError> for Exception {
                     RESERVE_BYTES >> 20
                 ),
             ),
-            StoreError::Poisoned { .. } => Exception::unavailable(
-                "Writing has stopped, because the storage device failed to store data durably. \
-                 Reading still works. The server must be restarted.",
-            ),
+            StoreError::Poisoned { reason } => Exception::unavailable(&format!(
+                "Writing has stopped until the server is restarted; reading still works. The reason: {reason}"
+            )),
             StoreError::Closed => Exception::unavailable("The server is stopping."),
             StoreError::Busy => exception(
                 "TooManyRequestsException",

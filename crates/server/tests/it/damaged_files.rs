@@ -190,8 +190,16 @@ async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_ar
         assert_eq!(ready["status"], "degraded", "{name}");
         let reason = ready["reason"].as_str().expect("a reason");
         assert!(reason.contains(name) && reason.contains("restart"), "{name}: {reason}");
-        process.s3("PUT", "/bucket/other", b"body").await.expect_status(503);
-        process.s3("PUT", "/bucket/other", &LONG).await.expect_status(503);
+        let user = "Action=CreateUser&UserName=carol";
+        for refused in [
+            process.s3("PUT", "/bucket/other", b"body").await,
+            process.s3("PUT", "/bucket/other", &LONG).await,
+            process.vectors("CreateVectorBucket", json!({"vectorBucketName": "media"})).await,
+            RawRequest::of_form(process.address, "iam", user).send().await,
+        ] {
+            let told = refused.expect_status(503).text();
+            assert!(told.contains("was removed or changed under the server"), "{name}: {told}");
+        }
         let read = process.s3("GET", "/bucket/key", b"").await.expect_status(200);
         assert_eq!(read.text(), "body");
     }
