@@ -71,10 +71,16 @@ const GUESSES: [(&[&str], &str); 16] = [
 ];
 
 /// Options that there are not, and what to do instead. The most similar option is about something else.
-const OPTIONS: [(&[&str], &str); 1] = [(
-    &["--vector-bucket", "--vector-buckets"],
-    "vector buckets are made by clients: docs/vectors.md",
-)];
+const OPTIONS: [(&[&str], &str); 2] = [
+    (
+        &["--vector-bucket", "--vector-buckets"],
+        "vector buckets are made by clients: docs/vectors.md",
+    ),
+    (
+        &["-v", "--verbose", "--debug"],
+        "`liteio -V` prints the version, and a server with `--log debug` logs more",
+    ),
+];
 
 /// Commands of a data directory, which they take by an option: it has a default.
 const OF_A_DIRECTORY: [&str; 2] = ["verify", "repair"];

@@ -35,8 +35,8 @@ pub(super) fn resolve_cors_origins(origins: &[String]) -> Result<Vec<String>, Co
     let checked = given.map(|origin| match is_origin(origin) {
         true => Ok(origin.to_owned()),
         false => error(format!(
-            "--cors-origin (LITEIO_CORS_ORIGIN): {origin:?} is not an origin: give SCHEME://HOST[:PORT], with \
-             one * for any text at most, or * for every origin"
+            "--cors-origin (LITEIO_CORS_ORIGIN): {origin:?} is not an origin: give SCHEME://HOST[:PORT] without a \
+             slash at the end, with one * for any text at most, or * for every origin"
         )),
     });
     checked.collect()
@@ -88,6 +88,7 @@ mod tests {
         {
             let refused = resolve_cors_origins(&[origin.into()]).expect_err(origin).to_string();
             assert!(refused.starts_with("--cors-origin (LITEIO_CORS_ORIGIN): "), "{refused}");
+            assert!(refused.contains("without a slash at the end"), "{refused}");
         }
         assert_eq!(resolve_cors_origins(&[String::new()]), Ok(Vec::new()));
     }

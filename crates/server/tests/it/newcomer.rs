@@ -379,8 +379,10 @@ async fn the_log_tells_what_to_do_about_an_acl_that_a_program_sends() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 16] = [
+    let rows: [(&[&str], &str); 18] = [
         (&["start"], "`liteio server`"),
+        (&["-v"], "`liteio -V` prints the version"),
+        (&["server", "--verbose"], "`--log debug` logs more"),
         (&["--memory", "--vector-bucket", "media"], "made by clients: docs/vectors.md"),
         (&["--vector-bucket=media"], "made by clients: docs/vectors.md"),
         (&["stop"], "SIGTERM"),
