@@ -1,9 +1,10 @@
 //! Starts a server: opens its sockets, its data and its backup, then serves.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use liteio_store::Store;
+use liteio_store::{DirectoryUse, Store};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -43,7 +44,9 @@ pub(super) async fn spawn(
     }
     // The socket is opened first: if the port is taken, no data directory is created. Clients that
     // connect while the data is being opened wait in the backlog.
-    let (socket, address) = listen(&config.address, "--address").await?;
+    let (socket, address) = listen(&config.address, "--address")
+        .await
+        .map_err(|error| perhaps_started_twice(error, &config.storage))?;
     let plain = match &config.plain_address {
         Some(address) => Some(listen(address, "--plain-address").await?),
         None => None,
@@ -230,6 +233,23 @@ async fn listen(
     let socket = TcpListener::bind((&*address.host, address.port)).await.map_err(failed)?;
     let bound = socket.local_addr().map_err(failed)?;
     Ok((socket, bound))
+}
+
+/// The error for a port that is taken, also by a server with the same data directory: then this server was started twice.
+fn perhaps_started_twice(error: ServerError, storage: &Storage) -> ServerError {
+    match (error, storage) {
+        (ServerError::Listen { address, option, source }, Storage::Directory { path, .. })
+            if source.kind() == io::ErrorKind::AddrInUse
+                && matches!(Store::use_of(path), Ok(DirectoryUse::Writer(_))) =>
+        {
+            let told = format!(
+                "{source}, and the data directory {}, too: maybe this server runs already",
+                path.display()
+            );
+            ServerError::Listen { address, option, source: io::Error::new(source.kind(), told) }
+        }
+        (error, _) => error,
+    }
 }
 
 /// Opens the console's socket; `None` if its port is taken and the address is only a default.

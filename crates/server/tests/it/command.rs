@@ -257,6 +257,22 @@ fn an_address_in_use_is_one_line_and_exit_code_1() {
 }
 
 #[test]
+fn a_server_that_is_started_twice_is_told_so() {
+    let directory = directory();
+    let server = Running::start_with(&directory, &["--address", "127.0.0.1:0"], &[]);
+    let address = server.endpoint().trim_start_matches("http://");
+    for (data, is_twice) in [("data", true), ("other", false)] {
+        let mut again = liteio(&directory);
+        let output = again.args(["--address", address, "--data-dir", data]).output();
+        let message = stderr(&output.expect("it runs"));
+        let told = format!("the data directory {data}, too: maybe this server runs already");
+        assert_eq!(message.contains(&told), is_twice, "{message}");
+        assert!(message.contains("choose another with --address"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
 fn a_part_of_the_address_counts_or_is_told() {
     let directory = directory();
     let address = ["--memory", "--address", "127.0.0.1:0"];
