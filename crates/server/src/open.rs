@@ -244,10 +244,11 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             match (refusal_to_write(path).or_else(of_file), error) {
                 (Some(advice), _) => OpenError::Failed(format!("{told}; {advice}")),
                 (None, StoreError::NoSpace) => OpenError::Failed(no_space(path)),
-                (None, StoreError::NotADataDirectory { .. }) => {
-                    // Not every opener knows the path.
-                    let path = path.display().to_string();
-                    OpenError::Failed(StoreError::NotADataDirectory { path }.to_string())
+                // Some of them name the file in the directory, or the directory itself.
+                (None, StoreError::NotADataDirectory { path: named })
+                    if !named.starts_with(&*path.to_string_lossy()) =>
+                {
+                    OpenError::Failed(format!("{}: {told}", path.display()))
                 }
                 (None, StoreError::Corrupt { .. }) => {
                     OpenError::Failed(format!("{}: {told}. {DAMAGE_ADVICE}", path.display()))

@@ -657,7 +657,7 @@ fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
                 }
             }
         } else {
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).expect("set");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).expect("set");
         }
         let output = command.current_dir(directory.path()).args(arguments).output();
         let output = output.expect("it runs");
@@ -693,7 +693,9 @@ fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
     // Without root there is no second user.
     let (user, others) = if own == 0 { (OTHER, own) } else { (own, own) };
     chown(directory.path().join("own"), Some(user), None).expect("the owner changes");
-    ["taken", "empty", "own"].map(|name| set(name, 0o555));
+    for name in ["taken", "empty", "own"] {
+        set(name, 0o555);
+    }
     set("", 0o755);
     for (data, of_root, of_user) in [
         ("own", "chmod -R u+rwX own", "chmod -R u+rwX own"),
@@ -712,7 +714,9 @@ fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
         assert!(message.contains(advice), "{data}: {message}");
         assert!(data == "empty" || !message.contains("chown"), "{data}: {message}");
     }
-    ["taken", "empty", "own"].map(|name| set(name, 0o755));
+    for name in ["taken", "empty", "own"] {
+        set(name, 0o755);
+    }
 }
 
 #[test]
