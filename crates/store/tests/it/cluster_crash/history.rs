@@ -162,6 +162,11 @@ impl History {
             // It has found the bucket that was there, and a failover has brought an earlier one back.
             Outcome::Answered(Answer::Refused("NoSuchBucket"))
                 if effect.is_none() && state.failovers < self.failovers => {}
+            // Likewise: it has found the bucket of the copy, and looked for the source behind the failover.
+            Outcome::Answered(Answer::Refused("NoSuchKey"))
+                if matches!(state.op, Op::Copy { .. })
+                    && effect.is_none()
+                    && state.failovers < self.failovers => {}
             Outcome::Answered(found) => {
                 let expected = match effect {
                     Some(effect) => vec![effect.expected.clone()],
