@@ -22,6 +22,7 @@ use super::seal::{Destination, Sealer};
 use super::tally::Tally;
 use crate::cli::ImportTargetArgs;
 use liteio_identity::canonical_id_of_key;
+use liteio_policy::acl::Ownership;
 use liteio_store::DEFAULT_DIRECTORY;
 
 /// Threads that read the source. They mostly wait for a disk or network.
@@ -50,8 +51,26 @@ pub(crate) struct Target {
     pub(crate) event_targets: Vec<KnownTarget>,
     /// The tiers that the server will have, by their names and classes.
     pub(crate) tiers: Vec<String>,
+    /// What the server gives new buckets.
+    pub(crate) new_buckets: NewBuckets,
     /// Set if the caller no longer waits.
     given_up: Arc<AtomicBool>,
+}
+
+/// The properties of new buckets that no setting of the source has.
+#[derive(Clone, Debug)]
+pub struct NewBuckets {
+    /// The region.
+    pub region: String,
+    /// The object ownership.
+    pub object_ownership: Ownership,
+}
+
+impl Default for NewBuckets {
+    fn default() -> NewBuckets {
+        let region = "us-east-1".to_owned();
+        NewBuckets { region, object_ownership: Ownership::default() }
+    }
 }
 
 /// A target of events that the server has, as notifications refer to it.
@@ -182,6 +201,7 @@ impl Target {
             sealer: Sealer::default(),
             event_targets: Vec::new(),
             tiers: Vec::new(),
+            new_buckets: NewBuckets::default(),
             given_up: Arc::default(),
         }
     }
@@ -264,10 +284,12 @@ impl Target {
         let name = BucketName::new(name).map_err(|error| Failure::LeftOut(error.to_string()))?;
         let bucket = match self.store.bucket(&name) {
             Err(StoreError::NoSuchBucket { .. }) => {
-                let region = "us-east-1".to_owned();
-                self.store
-                    .create_bucket(NewBucket::new(name.clone(), self.owner.clone(), region))
-                    .wait()?;
+                let NewBuckets { region, object_ownership } = &self.new_buckets;
+                let new = NewBucket::new(name.clone(), self.owner.clone(), region.clone());
+                let documents = object_ownership.document();
+                let documents = documents.map(|it| (DocumentKind::OwnershipControls, it));
+                let new = NewBucket { documents: documents.into_iter().collect(), ..new };
+                self.store.create_bucket(new).wait()?;
                 let owner = &self.owner.display_name;
                 self.tally.note(&format!("the bucket {name} belongs to the access key {owner}"));
                 self.store.bucket(&name)?
@@ -615,6 +637,23 @@ mod tests {
             let metadata = ObjectMetadata::default();
             Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
         }
+    }
+
+    #[test]
+    fn buckets_are_as_those_that_the_server_makes() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let mut target = Target::of(store, Tally::new(0), Owner::default(), Path::new("data"));
+        let properties = |bucket: &Bucket| {
+            let ownership = bucket.settings.document(DocumentKind::OwnershipControls);
+            (bucket.region.clone(), ownership.map(<[u8]>::to_vec))
+        };
+        let plain = target.bucket("plain").expect("made");
+        assert_eq!(properties(&plain), ("us-east-1".to_owned(), None));
+        let object_ownership = Ownership::BucketOwnerPreferred;
+        target.new_buckets = NewBuckets { region: "eu-central-1".to_owned(), object_ownership };
+        let like_others = target.bucket("like-others").expect("made");
+        let expected = ("eu-central-1".to_owned(), object_ownership.document());
+        assert_eq!(properties(&like_others), expected);
     }
 
     #[test]

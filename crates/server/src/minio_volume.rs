@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::config::{Config, Destination, Profile, Storage, Webhook};
 use crate::keys;
 use liteio_access::offload::Offload;
-use liteio_import::volume::{FormerWebhook, KnownTarget, Settings, Volume};
+use liteio_import::volume::{FormerWebhook, KnownTarget, NewBuckets, Settings, Volume};
 
 /// The volume of a former MinIO that these settings name, if there is one.
 pub(crate) fn find(config: &Config) -> Option<Volume> {
@@ -32,6 +32,8 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
     let event_targets = configured.iter().map(known).collect();
     let tiers = config.tiers.all_tiers()?.into_iter();
     let tiers = tiers.flat_map(|tier| [vec![tier.name], tier.classes].concat()).collect();
+    let (region, object_ownership) = (config.region.clone(), config.object_ownership.into());
+    let new_buckets = NewBuckets { region, object_ownership };
     let turned_off = config.events.turned_off.clone();
     let taken_over = Offload::default()
         .run(move || {
@@ -41,6 +43,7 @@ pub(crate) async fn take_over(volume: Volume, config: &mut Config) -> Result<(),
                 take_over,
                 event_targets,
                 tiers,
+                new_buckets,
                 turned_off,
                 check_webhook: |former| webhook(former).map(drop),
                 given_up,

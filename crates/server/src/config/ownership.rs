@@ -1,6 +1,7 @@
 //! The object ownership of new buckets.
 
 use super::{ConfigError, error};
+use liteio_policy::acl::Ownership;
 
 /// The object ownership of a bucket: the owner of objects, and whether ACLs are enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,16 @@ pub enum ObjectOwnership {
     BucketOwnerPreferred,
     /// Objects belong to their writers. ACLs are enabled.
     ObjectWriter,
+}
+
+impl From<ObjectOwnership> for Ownership {
+    fn from(ownership: ObjectOwnership) -> Ownership {
+        match ownership {
+            ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
+            ObjectOwnership::BucketOwnerPreferred => Ownership::BucketOwnerPreferred,
+            ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
+        }
+    }
 }
 
 pub(super) fn resolve(ownership: Option<&str>) -> Result<ObjectOwnership, ConfigError> {

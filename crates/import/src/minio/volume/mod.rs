@@ -39,8 +39,8 @@ use super::kms::Secrets;
 pub use super::targets::FormerWebhook;
 use super::{bring_users, targets, walk};
 use crate::prepare::settings::InitialBucket;
-pub use crate::target::KnownTarget;
 use crate::target::{Failure, Target, is_bucket_name};
+pub use crate::target::{KnownTarget, NewBuckets};
 
 /// File of the webhooks in MinIO's settings.
 const WEBHOOKS: &str = "webhooks.json";
@@ -71,6 +71,8 @@ pub struct Settings<'s> {
     pub event_targets: Vec<KnownTarget>,
     /// The tiers that the server has, by their names and classes.
     pub tiers: Vec<String>,
+    /// What the server gives new buckets.
+    pub new_buckets: NewBuckets,
     /// Names of the webhooks that MinIO's variables turn off, whatever its settings say.
     pub turned_off: Vec<String>,
     /// Checks a webhook of MinIO's settings, with the reason why the server cannot have it.
@@ -276,6 +278,7 @@ impl Volume {
         let mut target =
             Target::of_volume(&data, owner, survey.keys, ring, event_targets, given_up)?;
         target.tiers.clone_from(&settings.tiers);
+        target.new_buckets.clone_from(&settings.new_buckets);
         notes.iter().for_each(|note| target.tally.note(note));
         if survey.uploads > 0 {
             target.tally.note(&format!(

@@ -115,6 +115,7 @@ fn webhooks_of_settings_are_kept_unless_the_server_has_them_or_variables_turn_th
         take_over: TakeOver::default(),
         event_targets: vec![KnownTarget::webhook("own")],
         tiers: Vec::new(),
+        new_buckets: NewBuckets::default(),
         turned_off: vec!["off".to_owned()],
         check_webhook: |webhook| match &*webhook.name {
             "bad" => Err("it is bad".to_owned()),
