@@ -243,6 +243,27 @@ impl Action {
         }
     }
 
+    /// The action that allows this one, too, on a MinIO server, whose policies have no separate
+    /// actions for versions but one: attributes.
+    pub(super) fn without_version(self) -> Option<Action> {
+        Some(match self {
+            Action::DeleteObjectVersion => Action::DeleteObject,
+            Action::DeleteObjectVersionAnnotation => Action::DeleteObjectAnnotation,
+            Action::DeleteObjectVersionTagging => Action::DeleteObjectTagging,
+            Action::GetObjectVersion => Action::GetObject,
+            Action::GetObjectVersionAcl => Action::GetObjectAcl,
+            Action::GetObjectVersionAnnotation => Action::GetObjectAnnotation,
+            Action::GetObjectVersionTagging => Action::GetObjectTagging,
+            Action::GetObjectVersionTorrent => Action::GetObjectTorrent,
+            Action::ListBucketVersions => Action::ListBucket,
+            Action::ListObjectVersionAnnotations => Action::ListObjectAnnotations,
+            Action::PutObjectVersionAcl => Action::PutObjectAcl,
+            Action::PutObjectVersionAnnotation => Action::PutObjectAnnotation,
+            Action::PutObjectVersionTagging => Action::PutObjectTagging,
+            _ => return None,
+        })
+    }
+
     /// `true` if the action concerns an existing object, so that its owner, ACL and tags matter.
     pub(super) fn is_of_existing_object(self) -> bool {
         matches!(

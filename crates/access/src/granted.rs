@@ -8,7 +8,7 @@ use liteio_store::{
 };
 
 use super::action::Action;
-use super::decision::{Basis, Denial, Reason, Request, Resource, decide};
+use super::decision::{Basis, Denial, Reason, Request, Resource, Rules, decide, decide_by};
 use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
 use super::resource::{ListingOf, WithResource};
@@ -22,6 +22,7 @@ use liteio_wire::origin::Found;
 pub struct Granted<T = Arc<Bucket>> {
     target: T,
     principal: Principal,
+    rules: Rules,
     seen: Seen,
 }
 
@@ -40,6 +41,8 @@ pub(super) enum Seen {
 #[derive(Clone, Debug)]
 pub struct GrantedAccount {
     user: Arc<User>,
+    /// The reason why the user may not list all buckets, but only those that it may use.
+    unlisted: Option<Box<Denial>>,
 }
 
 /// The question of a request about a bucket, or an object in it.
@@ -64,6 +67,8 @@ pub struct Question<'q> {
     pub context: &'q (dyn Context + Sync),
     /// The findings about the request, if this is its own bucket: the owner is noted there.
     pub found: Option<&'q Found>,
+    /// The rules of a permission on a bucket. Further questions to the permission follow them.
+    pub rules: Rules,
 }
 
 impl<'q> Question<'q> {
@@ -79,6 +84,7 @@ impl<'q> Question<'q> {
             tells_missing: false,
             context,
             found: None,
+            rules: Rules::default(),
         }
     }
 }
@@ -126,6 +132,21 @@ pub fn account(
     account_resource(principal, actions, resource, context)
 }
 
+/// Decides about the list of the sender's buckets. By MinIO's rules a user who may not list them all
+/// gets those that it may use.
+pub fn bucket_list(
+    principal: &Principal,
+    rules: Rules,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    match (account(principal, &[Action::ListAllMyBuckets], None, context), principal) {
+        (Err(Refusal::Denied(denial)), Principal::User(user)) if rules == Rules::Minio => {
+            Ok(GrantedAccount { user: Arc::clone(user), unlisted: Some(denial) })
+        }
+        (decided, _) => decided,
+    }
+}
+
 /// Decides about actions on the account, or on the vector bucket or table bucket with this ARN that
 /// is to be created.
 pub(super) fn account_of_arn(
@@ -151,7 +172,7 @@ fn account_resource(
         decide(None, &Request { user: principal.user(), action, resource, context })?;
     }
     match principal {
-        Principal::User(user) => Ok(GrantedAccount { user: Arc::clone(user) }),
+        Principal::User(user) => Ok(GrantedAccount { user: Arc::clone(user), unlisted: None }),
         Principal::Anonymous => Err(Denial::new(Reason::Anonymous, resource).into()),
     }
 }
@@ -171,8 +192,8 @@ pub fn bucket(
     if let Some(found) = question.found {
         found.note_owner(&bucket.owner.id);
     }
-    let mut granted =
-        Granted { target: bucket, principal: principal.clone(), seen: Seen::NotAsked };
+    let (principal, rules) = (principal.clone(), question.rules);
+    let mut granted = Granted { target: bucket, principal, rules, seen: Seen::NotAsked };
     granted.seen = granted.decide(store, question).or_else(|refusal| {
         let is_missing = question.tells_missing && granted.is_missing(store, question, &refusal)?;
         Err(if is_missing { missing(question) } else { refusal })
@@ -188,7 +209,8 @@ pub fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusa
 impl<T> Granted<T> {
     /// The permission that results from a decision elsewhere in this crate.
     pub(super) fn of_decision(target: T, principal: &Principal) -> Granted<T> {
-        Granted { target, principal: principal.clone(), seen: Seen::NotAsked }
+        let (principal, rules) = (principal.clone(), Rules::default());
+        Granted { target, principal, rules, seen: Seen::NotAsked }
     }
 
     /// The resource of the permission.
@@ -226,7 +248,7 @@ impl Granted {
         name: &str,
         question: &Question<'_>,
     ) -> Result<Granted, Refusal> {
-        bucket(store, &self.principal, name, question)
+        bucket(store, &self.principal, name, &Question { rules: self.rules, ..*question })
     }
 
     /// Decides about another question on the same bucket, for requests that name several objects or
@@ -242,7 +264,7 @@ impl Granted {
         key: &str,
         context: &(dyn Context + Sync),
     ) -> Result<(), Refusal> {
-        let context = ListingOf { key, context };
+        let context = ListingOf { key, delimiter: None, context };
         self.allows(store, &Question::about_bucket(&[Action::ListBucket], &context))
     }
 
@@ -344,7 +366,7 @@ impl Granted {
                 documents.for_decision(owner_id, of_object, acl.as_deref())
             };
             let request = Request { user, action, resource, context: &context };
-            if decide(Some(documents), &request)? == Basis::Acl
+            if decide_by(self.rules, Some(documents), &request)? == Basis::Acl
                 && let Some(found) = question.found
             {
                 found.note_acl_required();
@@ -394,6 +416,25 @@ impl GrantedAccount {
     /// The name of a bucket to be created. All other bucket names are resolved instead of carried.
     pub fn new_bucket_name(&self, name: String) -> Result<BucketName, StoreError> {
         Ok(BucketName::try_from(name)?)
+    }
+
+    /// `true` if the bucket is in the list of the sender's buckets: all are, or it may be used.
+    pub fn lists(&self, store: &Store, name: &str, context: &(dyn Context + Sync)) -> bool {
+        if self.unlisted.is_none() {
+            return true;
+        }
+        let principal = Principal::User(Arc::clone(&self.user));
+        // As on MinIO: the question of clients that show the top of the bucket.
+        let context = ListingOf { key: "", delimiter: Some("/"), context };
+        [Action::ListBucket, Action::GetBucketLocation].iter().any(|action| {
+            let question = Question::about_bucket(std::slice::from_ref(action), &context);
+            bucket(store, &principal, name, &question).is_ok()
+        })
+    }
+
+    /// The refusal for a list without any bucket, to a sender who may not list them all.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.unlisted.clone().map(Refusal::Denied)
     }
 
     /// The sender's account, as the owner of what it creates and lists.

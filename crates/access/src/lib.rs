@@ -82,10 +82,11 @@ pub mod tiers;
 mod vectors;
 
 pub use self::action::Action;
+pub use self::decision::Rules;
 pub use self::delivery::{Delivery, DeliveryService, delivery};
 pub use self::documents::{object_ownership, policy_of, public_access_block};
 pub use self::granted::{
-    Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules,
+    Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules, bucket_list,
 };
 pub use self::logged::{AccessLog, LoggedKind, LoggedRequest};
 pub use self::principal::Principal;

@@ -37,6 +37,7 @@ impl Context for WithResource<'_> {
 /// The context for the question whether the sender may list a key.
 pub(super) struct ListingOf<'c> {
     pub(super) key: &'c str,
+    pub(super) delimiter: Option<&'c str>,
     pub(super) context: &'c (dyn Context + Sync),
 }
 
@@ -44,6 +45,7 @@ impl Context for ListingOf<'_> {
     fn value(&self, key: &ContextKey) -> Value<'_> {
         match key {
             ContextKey::S3Prefix => Value::text(self.key),
+            ContextKey::S3Delimiter if self.delimiter.is_some() => Value::of(self.delimiter),
             key => self.context.value(key),
         }
     }

@@ -8,6 +8,7 @@ use liteio_store::{Bucket, DocumentKind, ObjectReader, Store, StoreError};
 
 use tokio::sync::Notify;
 
+use crate::decision::Rules;
 use crate::listeners::Listeners;
 use crate::logged::AccessLog;
 use crate::offload::{Offload, OffloadError};
@@ -39,7 +40,7 @@ pub struct App {
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
     pub allows_keys_in_plain: bool,
     /// `true` in the place of a MinIO server: archives are extracted (`X-Amz-Meta-Snowball-Auto-Extract`) and names
-    /// force-deleted (`x-minio-force-delete`), which is refused otherwise, and statuses are MinIO's.
+    /// force-deleted (`x-minio-force-delete`), which is refused otherwise; statuses and the actions that requests need are MinIO's.
     pub acts_as_minio: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
@@ -169,6 +170,11 @@ impl App {
             listeners: Listeners::default(),
             offload,
         }
+    }
+
+    /// The rules of decisions about requests.
+    pub fn rules(&self) -> Rules {
+        if self.acts_as_minio { Rules::Minio } else { Rules::Aws }
     }
 
     /// Sends requests on buckets with access logs to `log` from now on. The first counts.

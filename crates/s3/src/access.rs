@@ -102,10 +102,13 @@ pub(super) async fn of_request(
     target: &Target,
 ) -> S3Result<Permission> {
     let version = sent.parameter("versionId");
-    let actions = actions(route, sent, version.is_some());
+    let actions = actions(app, route, sent, version.is_some());
     if route.action.is_of_account() {
         let bucket = Some(&*target.bucket).filter(|bucket| !bucket.is_empty());
-        let granted = access::account(&principal(sent), actions.as_slice(), bucket, &sent);
+        let granted = match route.action {
+            Action::ListAllMyBuckets => access::bucket_list(&principal(sent), app.rules(), &sent),
+            _ => access::account(&principal(sent), actions.as_slice(), bucket, &sent),
+        };
         return granted.map(Permission::Account).map_err(|refusal| refused(sent, refusal));
     }
     // DeleteObjects names its keys in the document; the handler authorizes each of them with
@@ -125,6 +128,7 @@ pub(super) async fn of_request(
         tells_missing: route.answerer == Answerer::Own && route.is_read(),
         context: &sent,
         found: sent.origin().map(|origin| &origin.found),
+        rules: app.rules(),
     };
     let granted =
         app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question)).await;
@@ -150,7 +154,7 @@ pub(super) async fn still_holds(
     if route.action.is_of_account() {
         return access::account(&principal, actions, None, &sent).is_ok();
     }
-    let question = Question::about_bucket(actions, &sent);
+    let question = Question { rules: app.rules(), ..Question::about_bucket(actions, &sent) };
     app.look(|store| access::bucket(store, &principal, &target.bucket, &question)).await.is_ok()
 }
 
@@ -179,6 +183,7 @@ pub(super) async fn of_control(
     let question = Question {
         expected_owner: expected_owner.as_deref(),
         found: sent.origin().map(|origin| &origin.found),
+        rules: app.rules(),
         ..Question::about_bucket(std::slice::from_ref(&route.action), &sent)
     };
     let principal = principal(sent);
@@ -246,7 +251,7 @@ impl Actions {
 }
 
 /// The actions of a request: the operation's own and the ones that its headers add.
-fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
+fn actions(app: &App, route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
     let mut actions = Actions::one(match names_version {
         true => route.action.on_version(),
         false => route.action,
@@ -254,7 +259,9 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
     let has = |name: &str| sent.headers.contains_key(name);
     let has_acl = || {
         let mut names = sent.headers.keys().map(HeaderName::as_str);
-        names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-"))
+        // As in `acl::of_headers`, they have no effect.
+        !app.acts_as_minio
+            && names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-"))
     };
     let mut also = |is_asked, action| actions.add_if(is_asked, action);
     if let Some(action) = replica::action(route.operation) {
@@ -262,7 +269,7 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
     }
     match route.operation {
         operation if WRITES_ACL.contains(&operation) => {
-            also(has("x-amz-tagging"), Action::PutObjectTagging);
+            also(has("x-amz-tagging") && !app.acts_as_minio, Action::PutObjectTagging);
             also(has_acl(), Action::PutObjectAcl);
             let retains = has("x-amz-object-lock-mode") || has("x-amz-object-lock-event-hold");
             also(retains, Action::PutObjectRetention);
@@ -401,7 +408,7 @@ pub(super) async fn of_written(
     key: &str,
 ) -> S3Result<()> {
     let route = sent.extensions.get::<&'static Route>().copied();
-    let actions = actions(route.ok_or_else(error::access_denied)?, sent, false);
+    let actions = actions(app, route.ok_or_else(error::access_denied)?, sent, false);
     let about_bucket = Question::about_bucket(actions.as_slice(), &sent);
     let question = Question { key: Some(key), writes: true, ..about_bucket };
     let allowed = app.look(|store| granted.allows(store, &question)).await;

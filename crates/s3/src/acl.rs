@@ -47,7 +47,7 @@ impl NewObjectAcl {
         headers: &HeaderMap,
     ) -> S3Result<NewObjectAcl> {
         let bucket = granted.bucket();
-        let asked = AskedAcl::of_headers(headers)?;
+        let asked = of_headers(app, headers)?;
         let is_bucket_owners = asked == Some(AskedAcl::Canned(CannedAcl::BucketOwnerFullControl));
         let owner = match ownership::of_bucket(bucket)? {
             Ownership::BucketOwnerEnforced => {
@@ -70,6 +70,12 @@ impl NewObjectAcl {
     }
 }
 
+/// The ACL that the headers ask for beside an object or a bucket that the request makes. MinIO ignores
+/// it, so what its clients write does not become public in its place.
+fn of_headers(app: &App, headers: &HeaderMap) -> S3Result<Option<AskedAcl>> {
+    if app.acts_as_minio { Ok(None) } else { AskedAcl::of_headers(headers) }
+}
+
 /// The ACL of a new bucket, as stored; `None` for the default.
 pub(super) fn of_new_bucket(
     app: &App,
@@ -77,7 +83,7 @@ pub(super) fn of_new_bucket(
     ownership: Ownership,
     headers: &HeaderMap,
 ) -> S3Result<Option<Vec<u8>>> {
-    let Some(asked) = AskedAcl::of_headers(headers)? else { return Ok(None) };
+    let Some(asked) = of_headers(app, headers)? else { return Ok(None) };
     if !ownership.acls_count() {
         let is_private = match &asked {
             AskedAcl::Canned(canned) => canned.of_bucket(party(owner)).is_only_for(&owner.id),

@@ -14,7 +14,9 @@ use super::headers::header_value;
 use super::page_token::{name_of_token, token_after};
 use super::tagging::Tagged;
 use super::xml::XmlWriter;
-use super::{Req, Resp, acl, bucket_settings, directory_bucket, error, force_delete, ownership};
+use super::{
+    Req, Resp, access, acl, bucket_settings, directory_bucket, error, force_delete, ownership,
+};
 use liteio_access::state::App;
 use liteio_access::{Granted, GrantedAccount};
 
@@ -317,7 +319,18 @@ pub(super) async fn list_buckets(
         max,
     };
     let page = app.blocking(move |store| store.list_buckets(&query)).await;
-    let page = page.map_err(error::from_store)?;
+    let mut page = page.map_err(error::from_store)?;
+    let (method, uri) = (&request.method, &request.uri);
+    let sent = Sent { method, uri, headers: &request.headers, extensions: &request.extensions };
+    app.look(|store| {
+        page.buckets.retain(|bucket| granted.lists(store, bucket.name.as_str(), &sent));
+    })
+    .await;
+    // A page without buckets may have others before or after it.
+    let is_whole = continuation_token.is_none() && page.next.is_none();
+    if let Some(refusal) = granted.refusal().filter(|_| is_whole && page.buckets.is_empty()) {
+        return Err(access::refused(sent, refusal));
+    }
     let mut xml = XmlWriter::new("ListAllMyBucketsResult", 160 * page.buckets.len());
     xml.owner("Owner", &owner);
     xml.open("Buckets");

@@ -239,7 +239,8 @@ async fn source_with(
             access::copied_annotations(app, to, sent, &granted, from).await?;
         }
         let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
-        if copies_tags && !tags.is_empty() {
+        // On MinIO reading and writing an object includes its tags.
+        if copies_tags && !tags.is_empty() && !app.acts_as_minio {
             let read = match version {
                 None => Action::GetObjectTagging,
                 Some(_) => Action::GetObjectVersionTagging,

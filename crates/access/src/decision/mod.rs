@@ -118,6 +118,39 @@ pub(super) enum Basis {
     Acl,
 }
 
+/// The server whose rules say which action a request needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rules {
+    /// AWS.
+    #[default]
+    Aws,
+    /// MinIO: the action for the current version of an object allows all versions, and the action
+    /// for a list of keys a list of versions.
+    Minio,
+}
+
+/// Decides about `request` by `rules`. A deny of either action counts, so that nothing that a
+/// policy protects on one of the servers is open.
+pub(super) fn decide_by(
+    rules: Rules,
+    documents: Option<Documents<'_>>,
+    request: &Request<'_>,
+) -> Result<Basis, Box<Denial>> {
+    let decided = decide(documents, request);
+    let other = match rules {
+        Rules::Aws => None,
+        Rules::Minio => request.action.without_version(),
+    };
+    let Some(action) = other else { return decided };
+    let by_other = decide(documents, &Request { action, ..*request });
+    match (decided, by_other) {
+        (Err(denial), _) if denial.is_explicit() => Err(denial),
+        (_, Err(denial)) if denial.is_explicit() => Err(denial),
+        (Ok(basis), _) | (Err(_), Ok(basis)) => Ok(basis),
+        (Err(denial), Err(_)) => Err(denial),
+    }
+}
+
 /// Decides about `request`. `documents` belong to the resource; an action on the account has none.
 pub(super) fn decide(
     documents: Option<Documents<'_>>,

@@ -391,6 +391,51 @@ fn a_refusal_tells_its_own_account_the_reason_and_others_nothing() {
     assert_eq!(message(Nobody).0, "Access Denied");
 }
 
+/// Policies of a former MinIO mean what they meant there.
+#[test]
+fn by_the_rules_of_minio_the_action_for_the_current_version_is_for_all_versions() {
+    use Action::{
+        DeleteObjectVersion, GetObjectVersion, GetObjectVersionAttributes, ListBucketVersions,
+        PutObjectVersionTagging,
+    };
+    let may = |rules, who: Who, policy: Option<&str>, action| {
+        let (user, policy) = (who.user(), policy.map(bucket_policy));
+        let (acls, block) = (None, NOTHING.block);
+        let documents =
+            Documents { owner_id: ALICE, policy: policy.as_ref(), outer: None, acls, block };
+        let resource = match action {
+            ListBucketVersions => Resource::Bucket("bucket"),
+            _ => Resource::Object { bucket: "bucket", key: "key" },
+        };
+        let request = Request { user: user.as_ref(), action, resource, context: &NoContext };
+        decide_by(rules, Some(documents), &request).is_ok()
+    };
+    for (own, action, on_aws, on_minio) in [
+        ("Allow GetObject", GetObjectVersion, false, true),
+        ("Allow GetObjectVersion", GetObjectVersion, true, true),
+        ("Allow DeleteObject", DeleteObjectVersion, false, true),
+        ("Allow PutObjectTagging", PutObjectVersionTagging, false, true),
+        ("Allow ListBucket", ListBucketVersions, false, true),
+        ("Allow ListBucket", GetObjectVersion, false, false),
+        // The one action that MinIO has for versions alone.
+        ("Allow GetObjectAttributes", GetObjectVersionAttributes, false, false),
+        // A deny of either wins.
+        ("Allow DeleteObject; Deny DeleteObjectVersion", DeleteObjectVersion, false, false),
+        ("Allow *; Deny GetObject", GetObjectVersion, true, false),
+    ] {
+        let who = Who::User(ALICE, own);
+        assert_eq!(may(Rules::Aws, who, None, action), on_aws, "AWS: {own}, {action:?}");
+        assert_eq!(may(Rules::Minio, who, None, action), on_minio, "MinIO: {own}, {action:?}");
+    }
+    // So do the policies of buckets and of sessions.
+    let open = Some("Allow * GetObject");
+    assert!(may(Rules::Minio, Who::Nobody, open, GetObjectVersion));
+    assert!(!may(Rules::Aws, Who::Nobody, open, GetObjectVersion));
+    let narrow = Who::Session(ALICE, "Allow *", "Allow GetObject");
+    assert!(may(Rules::Minio, narrow, None, GetObjectVersion));
+    assert!(!may(Rules::Minio, narrow, None, DeleteObjectVersion));
+}
+
 #[test]
 fn actions_have_the_names_of_policies() {
     assert_eq!(Action::GetObject.name(), "s3:GetObject");

@@ -97,6 +97,65 @@ fn start_of_minio(directory: &TempDir) {
     File::open(path).and_then(|it| it.set_modified(later)).expect("set");
 }
 
+/// MinIO has no actions for versions, tags and private ACLs of uploads, and none for a list of the buckets that one may
+/// use.
+#[test]
+fn the_policies_of_users_mean_what_they_meant_on_minio() {
+    let directory = volume("volume");
+    let server = serve(&directory, &[]);
+    let address = server.endpoint().strip_prefix("http://").expect("a URL");
+    let address = address.parse().expect("an address");
+    // s3:GetObject and s3:ListBucket on the bucket "plain".
+    let alice = Keys { access: "alice", secret: "alicesecret" };
+    let enabled = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    assert_eq!(ask(&server, ROOT, "PUT", "/plain?versioning", enabled).status, 200);
+    let more = br#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": "*",
+        "Action": ["s3:PutObject", "s3:DeleteObject"], "Resource": "arn:aws:s3:::plain/*"}}"#;
+    assert_eq!(ask(&server, ROOT, "PUT", "/plain?policy", more).status, 204);
+
+    let buckets = ask(&server, alice, "GET", "/", b"");
+    assert_eq!(buckets.elements("Name"), ["plain"], "{}", buckets.text());
+    assert_eq!(ask(&server, alice, "GET", "/plain/hello.txt?versionId=null", b"").body, b"hello");
+    let versions = ask(&server, alice, "GET", "/plain?versions", b"");
+    assert_eq!(versions.elements("Key"), ["dir/other.txt", "hello.txt"], "{}", versions.text());
+    assert_eq!(ask(&server, alice, "GET", "/versions?versions", b"").status, 403);
+    let put = Request::new("PUT", "/plain/new").header("x-amz-acl", "private");
+    let put = put.header("x-amz-tagging", "a=b").body("new").sign(alice);
+    assert_eq!(send(address, &put.bytes()).status, 200);
+    let copy = Request::new("PUT", "/plain/copy");
+    let copy = copy.header("x-amz-copy-source", "/plain/hello.txt?versionId=null").sign(alice);
+    assert_eq!(send(address, &copy.bytes()).status, 200);
+    let deleted = ask(&server, alice, "DELETE", "/plain/hello.txt?versionId=null", b"");
+    assert_eq!(deleted.status, 204, "{}", deleted.text());
+    // A deny of the action for versions is still one.
+    let denies = br#"{"Version": "2012-10-17", "Statement": {"Effect": "Deny", "Principal": "*",
+        "Action": ["s3:GetObjectVersion"], "Resource": "arn:aws:s3:::plain/*"}}"#;
+    assert_eq!(ask(&server, ROOT, "PUT", "/plain?policy", denies).status, 204);
+    let target = "/plain/dir/other.txt?versionId=null";
+    assert_eq!(ask(&server, alice, "GET", target, b"").status, 403);
+    // Who may use no bucket gets none.
+    let narrow = Keys { access: "alicesvckey", secret: "alicesvcsecret" };
+    assert_eq!(ask(&server, narrow, "GET", "/", b"").status, 403);
+    server.signal("TERM");
+}
+
+#[test]
+fn buckets_are_in_the_region_of_minio_and_take_the_acls_of_its_clients() {
+    let directory = volume("volume");
+    let server = Running::start(command(&directory, &[]).env("MINIO_SITE_REGION", "eu-central-1"));
+    let location = get(&server, "/plain?location").text();
+    assert!(location.contains(">eu-central-1<"), "{location}");
+    let address = server.endpoint().strip_prefix("http://").expect("a URL");
+    let address = address.parse().expect("an address");
+    for (key, acl) in [("/plain/a", "private"), ("/plain/b", "public-read")] {
+        let put = Request::new("PUT", key).header("x-amz-acl", acl).body("a").sign(ROOT);
+        assert_eq!(send(address, &put.bytes()).status, 200, "{acl}");
+        // As on MinIO, it opens nothing.
+        assert_eq!(send(address, &Request::new("GET", key).bytes()).status, 403, "{acl}");
+    }
+    server.signal("TERM");
+}
+
 #[test]
 fn buckets_versions_locks_and_the_keys_of_users_are_taken_over() {
     let directory = volume("volume");
