@@ -156,6 +156,13 @@ impl Iam {
                     Some(key) if self.is_open && action == "AssumeRole" => {
                         sts::assume_any_role(&asked, &key.user)?
                     }
+                    Some(key)
+                        if self.app.acts_as_minio
+                            && action == "AssumeRole"
+                            && !sts::names_role(&asked) =>
+                    {
+                        sts::assume_no_role(&asked, key)?
+                    }
                     Some(key) => sts::signed(&mut asked, action, key)?,
                     None => return Err(not_signed(&form, action)),
                 })

@@ -23,6 +23,8 @@ const SECONDS_MIN: u32 = 900;
 /// Maximum duration of a GetSessionToken session, and its default.
 const TOKEN_SECONDS_MAX: u32 = 36 * 3600;
 const TOKEN_SECONDS_DEFAULT: u32 = 12 * 3600;
+/// Maximum duration of a session that names no role, on a MinIO server.
+const MINIO_SECONDS_MAX: u32 = 365 * 24 * 3600;
 /// Maximum duration of a session started by a root user, or from a session of a role (role
 /// chaining).
 const CHAINED_SECONDS_MAX: u32 = 3600;
@@ -171,6 +173,31 @@ pub(super) fn assume_any_role(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> 
     Ok(xml)
 }
 
+/// `true` if the request names a role that exists.
+pub(super) fn names_role(asked: &Asked<'_>) -> bool {
+    let arn = asked.form.text("RoleArn");
+    arn.is_some_and(|arn| asked.directory.now().role(arn).is_some())
+}
+
+/// AssumeRole of MinIO, which has no roles, and whose clients send no ARN or one without a meaning: keys
+/// with the rights of the sender, narrowed by the policies of the request.
+pub(super) fn assume_no_role(asked: &Asked<'_>, key: &AccessKey) -> ApiResult<Xml> {
+    let (form, user) = (asked.form, &key.user);
+    if user.session.is_some() || key.is_of_service {
+        return Err(error::access_denied(
+            "Only a user's own keys can call AssumeRole: not those of a session or a service account.",
+        ));
+    }
+    refuse(form, &["SerialNumber", "TokenCode", "Tags", "TransitiveTagKeys", "ProvidedContexts"])?;
+    let seconds = duration(form, MINIO_SECONDS_MAX)?.unwrap_or(SESSION_SECONDS_DEFAULT);
+    let mut session = Session::new(&user.caller.user_id, asked.context.now, seconds);
+    narrow(&mut session, form, &user.account.id, &asked.directory.now())?;
+    let mut xml = Xml::default();
+    write_packed_size(&mut xml, &session);
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
 /// The token of an issuer authenticates the request, which is unsigned.
 pub(super) async fn assume_role_with_web_identity(
     asked: &mut Asked<'_>,
@@ -268,6 +295,17 @@ fn begin(
     }
     let mut session = Session::new(&role.unique_id, asked.context.now, seconds);
     session.name = Some(name.to_owned());
+    narrow(&mut session, form, &role.account.id, directory)?;
+    Ok(session)
+}
+
+/// Adds the policies of the request, which narrow the session, and whose ARNs are of this account.
+fn narrow(
+    session: &mut Session,
+    form: &Form,
+    account: &str,
+    directory: &Directory,
+) -> ApiResult<()> {
     if let Some(text) = form.text("Policy") {
         if text.chars().count() > SESSION_POLICY_CHARACTERS_MAX {
             return Err(error::packed_policy_too_large());
@@ -289,15 +327,14 @@ fn begin(
         return Err(error::packed_policy_too_large());
     }
     for arn in arns {
-        let is_of_account =
-            arn.split(':').nth(4).is_some_and(|it| it == role.account.id || it == "aws");
+        let is_of_account = arn.split(':').nth(4).is_some_and(|it| it == account || it == "aws");
         if !is_of_account || directory.policy(arn).is_none() {
             let arn: String = arn.chars().take(256).collect();
             return Err(error::validation(format!("Policy {arn} was not found.")));
         }
         session.policy_arns.push(arn.to_owned());
     }
-    Ok(session)
+    Ok(())
 }
 
 /// Writes the share of the policy size limit that the session policies take, in percent. As on AWS

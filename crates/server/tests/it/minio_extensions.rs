@@ -338,3 +338,40 @@ fn answers_have_what_minios_clients_require() {
         assert_eq!(of_others.elements("Type"), [""; 0], "{target}");
     }
 }
+
+/// MinIO has no roles: its clients send no ARN, or one without a meaning.
+#[test]
+fn a_role_that_does_not_exist_is_a_session_of_the_sender() {
+    let server = Minio::start();
+    server.does("PUT", "/data");
+    server.does("PUT", "/data/a");
+    let assume = |fields: &str, keys: Keys| {
+        let form = format!("Action=AssumeRole&Version=2011-06-15&{fields}");
+        let request = Request::new("POST", "/").scope("us-east-1", "sts").body(form);
+        request.header("content-type", "application/x-www-form-urlencoded").sign(keys)
+    };
+    let get = |session: &Reply, target: &str| {
+        let leak = |name: &str| &*String::leak(session.element(name));
+        let keys = Keys { access: leak("AccessKeyId"), secret: leak("SecretAccessKey") };
+        let token = session.element("SessionToken");
+        let request = Request::new("GET", target).header("x-amz-security-token", token);
+        server.send(&request.sign(keys)).status
+    };
+    let policy = "%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C\
+                  %22Action%22%3A%22s3%3AGetObject%22%2C%22Resource%22%3A%22arn%3Aaws%3As3%3A%3A%3Adata%2F*%22%7D%5D%7D";
+    for (fields, lists) in [
+        ("DurationSeconds=3600", 200),
+        ("DurationSeconds=604800&RoleArn=arn:xxx:xxx:xxx:xxxx&RoleSessionName=anything", 200),
+        (&*format!("Policy={policy}"), 403),
+    ] {
+        let session = server.send(&assume(fields, KEYS));
+        assert_eq!(session.status, 200, "{fields}: {}", session.text());
+        assert_eq!(get(&session, "/data/a"), 200, "{fields}");
+        assert_eq!(get(&session, "/data"), lists, "{fields}");
+    }
+    refused(&server.send(&assume("Policy=%7B%7D", KEYS)), 400, "MalformedPolicyDocument", "");
+    // Other servers have roles.
+    let other = RawServer::start();
+    let refusal = other.send(&assume("DurationSeconds=3600", OWNER).bytes());
+    assert_eq!(refusal.status, 400, "{}", refusal.text());
+}
