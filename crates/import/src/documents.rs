@@ -4,6 +4,7 @@ use liteio_store::{DocumentKind, Quota, Versioning};
 use serde_json::Value;
 
 use super::target::{BucketSettings, Target};
+use liteio_iam::minio::without_nulls;
 use liteio_policy::{Kind, Policy};
 use liteio_s3::foreign;
 
@@ -14,6 +15,8 @@ pub(crate) struct Documents<'b> {
     pub lifecycle: &'b [u8],
     pub object_lock: &'b [u8],
     pub versioning: Versioning,
+    /// The document of the versioning.
+    pub versioning_document: &'b [u8],
     pub tags: &'b [u8],
     pub cors: &'b [u8],
     pub encryption: &'b [u8],
@@ -41,6 +44,9 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         });
         settings.object_lock = Some(default);
     }
+    if let Err(reason) = foreign::check_versioning(documents.versioning_document) {
+        left_out("exclusions from versioning", &reason);
+    }
     if !documents.lifecycle.is_empty() {
         let is_tier = |class: &str| target.tiers.iter().any(|tier| tier == class);
         match foreign::lifecycle(documents.lifecycle, &is_tier) {
@@ -49,8 +55,11 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         }
     }
     if !documents.policy.is_empty() {
-        match Policy::parse(documents.policy, Kind::Bucket(name)) {
-            Ok(_) => settings.documents.push((DocumentKind::Policy, documents.policy.to_vec())),
+        let text = str::from_utf8(documents.policy).map(without_nulls).unwrap_or_default();
+        match Policy::parse(text.as_bytes(), Kind::Bucket(name)) {
+            Ok(_) => {
+                settings.documents.push((DocumentKind::Policy, text.into_owned().into_bytes()))
+            }
             Err(error) => left_out("policy", &error.to_string()),
         }
     }
@@ -101,6 +110,28 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         }
     }
     settings
+}
+
+/// `true` if two policies differ at most in the order of their lists, which MinIO changes with each
+/// answer, and in lists of one.
+pub(crate) fn are_same_policies(one: &[u8], other: &[u8]) -> bool {
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Array(mut values) if values.len() == 1 => sorted(values.swap_remove(0)),
+            Value::Array(values) => {
+                let mut values: Vec<Value> = values.into_iter().map(sorted).collect();
+                values.sort_by_cached_key(Value::to_string);
+                Value::Array(values)
+            }
+            Value::Object(members) => {
+                members.into_iter().map(|(name, member)| (name, sorted(member))).collect()
+            }
+            value => value,
+        }
+    }
+    let parsed = |document: &[u8]| serde_json::from_slice(document).ok().map(sorted);
+    let one = parsed(one);
+    one.is_some() && one == parsed(other)
 }
 
 /// The quota in a document of MinIO; `None` if it sets none.
@@ -189,12 +220,52 @@ mod tests {
         )
     }
 
+    /// MinIO writes null for what a statement does not have.
+    #[test]
+    fn a_policy_of_minio_is_taken_without_its_nulls() {
+        let document =
+            br#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"AWS":["*"]},
+            "Action":null,"NotAction":["s3:DeleteObject"],"Resource":["arn:aws:s3:::bucket/*"]}]}"#;
+        let documents = Documents { policy: document, ..Default::default() };
+        let target = target(KeyRing::default(), &[]);
+        let taken = settings(&target, "bucket", &documents).documents;
+        assert_eq!(target.tally.skipped(), 0);
+        let text = String::from_utf8_lossy(&taken[0].1);
+        assert!(text.contains("NotAction") && !text.contains("null"), "{text}");
+    }
+
+    #[test]
+    fn policies_are_the_same_in_any_order() {
+        let policy = |actions: &str, resource: &str| {
+            format!(
+                r#"{{"Statement":[{{"Action":{actions},"Resource":{resource}}}],"Version":"1"}}"#
+            )
+        };
+        let kept = policy(r#"["s3:GetObject","s3:PutObject"]"#, r#""a""#);
+        for (actions, resource, are_same) in [
+            (r#"["s3:PutObject","s3:GetObject"]"#, r#"["a"]"#, true),
+            (r#"["s3:GetObject"]"#, r#""a""#, false),
+            (r#"["s3:GetObject","s3:PutObject"]"#, r#""b""#, false),
+        ] {
+            let other = policy(actions, resource);
+            let found = are_same_policies(kept.as_bytes(), other.as_bytes());
+            assert_eq!(found, are_same, "{other}");
+        }
+        assert!(!are_same_policies(b"{", b"{"));
+    }
+
     #[test]
     fn a_setting_that_cannot_be_taken_is_left_out() {
         let none = Documents::default;
+        let excludes = br#"<VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Status>Enabled</Status>
+            <ExcludedPrefixes><Prefix>tmp/</Prefix></ExcludedPrefixes></VersioningConfiguration>"#;
+        let enabled = br#"<VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Status>Enabled</Status>
+            </VersioningConfiguration>"#;
         let [cold, warm] = ["COLD", "WARM"].map(transition);
         let rows = [
             (Documents { policy: b"{}", ..none() }, false),
+            (Documents { versioning_document: excludes, ..none() }, false),
+            (Documents { versioning_document: enabled, ..none() }, true),
             (Documents { lifecycle: b"<L", ..none() }, false),
             (Documents { lifecycle: cold.as_bytes(), ..none() }, false),
             (Documents { lifecycle: warm.as_bytes(), ..none() }, true),

@@ -193,6 +193,11 @@ impl Reader {
         let (policy, lifecycle) = (ask("policy")?, ask("lifecycle")?);
         let (object_lock, tags, cors) = (ask("object-lock")?, ask("tagging")?, ask("cors")?);
         let encryption = ask("encryption")?;
+        // MinIO's exclusions are in it.
+        let versioning_document = match versioning {
+            "" => Vec::new(),
+            _ => ask("versioning")?,
+        };
         let documents = Documents {
             policy: &policy,
             lifecycle: &lifecycle,
@@ -202,6 +207,7 @@ impl Reader {
                 "" => Versioning::Never,
                 _ => Versioning::Suspended,
             },
+            versioning_document: &versioning_document,
             tags: &tags,
             cors: &cors,
             encryption: &encryption,

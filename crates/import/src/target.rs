@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
     Bucket, BucketName, Cause, DefaultEncryption, DefaultRetention, DocumentKind, ImportedObject,
@@ -15,6 +16,7 @@ use liteio_store::{
 };
 use parking_lot::Mutex;
 
+use super::documents::are_same_policies;
 pub(crate) use super::failure::Failure;
 use super::plan::{Plan, missing};
 pub(crate) use super::plan::{SourceObject, SourceVersion};
@@ -358,6 +360,7 @@ impl Target {
         for (kind, document) in documents {
             match bucket.settings.document(kind) {
                 None => self.store.put_document(bucket, kind, document).wait()?,
+                Some(own) if kind == DocumentKind::Policy && are_same_policies(own, &document) => {}
                 Some(own) if own != document => kept(&format!("document {kind:?}")),
                 Some(_) => {}
             }
@@ -593,7 +596,11 @@ impl InFlight<'_> {
 fn described(name: &str, version: &SourceVersion) -> String {
     match version.is_null {
         true => name.to_owned(),
-        false => format!("{name} (a version of {} ms after 1970)", version.modified_ms),
+        false => {
+            let time = i64::try_from(version.modified_ms).map(Timestamp::from_millisecond);
+            let time = time.ok().and_then(Result::ok).unwrap_or_default();
+            format!("{name} (the version of {time})")
+        }
     }
 }
 
@@ -637,6 +644,17 @@ mod tests {
             let metadata = ObjectMetadata::default();
             Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
         }
+    }
+
+    #[test]
+    fn a_version_is_named_by_its_time() {
+        let version =
+            |is_null| SourceVersion { modified_ms: 1_796_049_979_149, is_null, object: None };
+        assert_eq!(described("b/k", &version(true)), "b/k");
+        assert_eq!(
+            described("b/k", &version(false)),
+            "b/k (the version of 2026-11-30T14:46:19.149Z)"
+        );
     }
 
     #[test]

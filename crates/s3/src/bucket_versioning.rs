@@ -46,8 +46,7 @@ pub(super) fn refuse_exclusions(document: &[u8]) -> S3Result<()> {
         Some(name) => Err(s3_error!(
             NotImplemented,
             "{name} of MinIO's versioning is not implemented by LiteIO: a bucket has versions of all keys, or of none. \
-             Use two buckets, or a lifecycle rule that expires noncurrent versions below the prefix. Nothing was \
-             changed."
+             Use two buckets, or a lifecycle rule that expires noncurrent versions below the prefix."
         )),
         None => parsed.map_err(|_| error::malformed_xml()),
     }

@@ -11,8 +11,8 @@ use super::bucket_encryption::BlockedEncryption;
 use super::event_hold::SentDefaultHold;
 use super::tagging::Tagged;
 use super::{
-    bucket_cors, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings, error,
-    object_lock,
+    bucket_cors, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings,
+    bucket_versioning, error, object_lock,
 };
 
 /// Elements of MinIO in rules, which have no place in them here.
@@ -82,6 +82,14 @@ pub fn default_encryption(document: &[u8]) -> Result<Option<DefaultEncryption>, 
         bucket_encryption::from_document(bucket_settings::from_xml(&rest)?, blocked)
     });
     parsed.map_err(reason)
+}
+
+/// Refuses the exclusions of MinIO's versioning, which a bucket cannot have here.
+///
+/// # Errors
+/// The reason.
+pub fn check_versioning(document: &[u8]) -> Result<(), String> {
+    bucket_versioning::refuse_exclusions(document).map_err(reason)
 }
 
 /// Parses the notifications of a bucket; `None` if there are none. `kind_of` has the kinds of

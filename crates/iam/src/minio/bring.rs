@@ -295,10 +295,13 @@ impl Desk<'_> {
     ) -> Result<(), ApiError> {
         // The root user may have another access key here.
         let is_of_root = key.parent == former.root;
-        // A name that no client of today makes is kept as text.
+        // A name that no client of today makes, as by an older MinIO, is kept as text.
         let (name, description) = match checked_name(&key.name).is_ok() {
             true => (key.name.clone(), key.description.clone()),
-            false => (String::new(), format!("{} {}", key.name, key.description)),
+            false => {
+                let text = format!("{} {}", key.name, key.description);
+                (String::new(), text.trim_end().to_owned())
+            }
         };
         let new = NewServiceAccount {
             policy: key.policy.clone().unwrap_or_default(),
@@ -340,14 +343,17 @@ mod tests {
             ..FormerServiceAccount::default()
         };
         let reading = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::plain/*"]}]}"#;
+        let most = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":null,"NotAction":["s3:Delete*"],"Resource":["arn:aws:s3:::*"]}]}"#;
         FormerUsers {
             root: "old-root".to_owned(),
             policies: vec![
                 ("reading".to_owned(), reading.to_owned()),
+                // As MinIO stores it.
+                ("most".to_owned(), most.to_owned()),
                 ("broken".to_owned(), "{".to_owned()),
             ],
             users: vec![
-                user("alice", &["reading", "readwrite", "nowhere"]),
+                user("alice", &["reading", "most", "readwrite", "nowhere"]),
                 user("off", &[]),
                 user("bob", &["broken"]),
             ],
@@ -375,7 +381,7 @@ mod tests {
         let ring = KeyRing::default();
         let settings = IdentitySettings::new(CredentialsSource::well_known());
         let brought = bring(&settings, &store, &ring, &former()).expect("brought");
-        assert_eq!((brought.made, brought.present), (6, 0), "{brought:?}");
+        assert_eq!((brought.made, brought.present), (7, 0), "{brought:?}");
         let names: Vec<&str> = brought.left_out.iter().map(|(name, _)| &**name).collect();
         let expected = ["the policy broken", "the user bob", "the service account orphan"];
         assert_eq!(names, expected, "{brought:?}");
@@ -385,14 +391,14 @@ mod tests {
         let users = Users::open(configured, &store, &ring).expect("opens");
         let find = |id: &str| users.current().now().find(id).cloned();
         let alice = find("alice").expect("a key");
-        assert_eq!(alice.user.policies.len(), 3, "its own two and the group's");
+        assert_eq!(alice.user.policies.len(), 4, "its own three and the group's");
         assert!(find("off").is_none() && find("bob").is_none() && find("over").is_none());
         let narrow = find("narrow").expect("a key");
         assert!(narrow.user.session_policies.is_some());
         assert!(find("of-root").expect("a key").user.is_root());
 
         let again = bring(&settings, &store, &ring, &former()).expect("brought");
-        assert_eq!((again.made, again.present), (0, 6), "{again:?}");
+        assert_eq!((again.made, again.present), (0, 7), "{again:?}");
     }
 
     #[test]

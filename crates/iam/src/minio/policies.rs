@@ -1,5 +1,6 @@
 //! Canned policies and their attachments.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,32 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
+/// The document of a policy without members that are null, which MinIO writes for what a statement does
+/// not have: `"Action": null` beside a `NotAction`.
+pub fn without_nulls(document: &str) -> Cow<'_, str> {
+    fn drop_from(value: &mut Value) -> bool {
+        match value {
+            Value::Object(members) => {
+                let count = members.len();
+                members.retain(|_, member| !member.is_null());
+                let is_changed = members.len() < count;
+                members.values_mut().fold(is_changed, |is_changed, it| drop_from(it) || is_changed)
+            }
+            Value::Array(values) => {
+                values.iter_mut().fold(false, |is_changed, it| drop_from(it) || is_changed)
+            }
+            _ => false,
+        }
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(document) else {
+        return Cow::Borrowed(document);
+    };
+    match drop_from(&mut value) {
+        true => Cow::Owned(value.to_string()),
+        false => Cow::Borrowed(document),
+    }
+}
+
 /// Refuses actions of S3 that there are not, as MinIO does: a misspelled one would allow, or deny, nothing.
 fn check_actions(text: &str) -> AdminResult<()> {
     let document = value(text);
@@ -144,6 +171,7 @@ impl Desk<'_> {
         if name.contains(',') {
             return Err(error::invalid_argument("The name of a policy has no comma."));
         }
+        let text = &*without_nulls(text);
         let document = Document::of_identity(text)
             .map_err(|error| error::malformed_policy(error.explained()))?;
         if characters(text) > MANAGED_POLICY_CHARACTERS_MAX {

@@ -10,6 +10,7 @@ use super::super::limits::SERVICE_KEYS_OF_USER_MAX;
 use super::super::records::{Document, ServiceKeyRecord};
 use super::super::state::seal_secret;
 use super::error::{self, AdminResult};
+use super::policies::without_nulls;
 use super::users::{check_key, is_enabled};
 use super::{Desk, time};
 use liteio_identity::random_secret;
@@ -139,6 +140,7 @@ fn policy(value: &Value) -> AdminResult<Option<Document>> {
         return Ok(None);
     }
     let text = value.to_string();
+    let text = without_nulls(&text);
     if characters(&text) > SESSION_POLICY_CHARACTERS_MAX {
         let max = SESSION_POLICY_CHARACTERS_MAX;
         let message = format!("The policy of a service account has at most {max} characters.");
@@ -149,15 +151,14 @@ fn policy(value: &Value) -> AdminResult<Option<Document>> {
 }
 
 pub(super) fn checked_name(name: &str) -> AdminResult<Option<String>> {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    // MinIO's clients check no more of it.
     let is_name = name.len() <= NAME_BYTES_MAX
-        && name.bytes().all(is_of_name)
+        && !name.contains(char::is_control)
         && name.bytes().next().is_none_or(|first| first.is_ascii_alphabetic());
     match is_name {
         true => Ok(Some(name.to_owned()).filter(|name| !name.is_empty())),
         false => Err(error::invalid_argument(format!(
-            "The name has at most {NAME_BYTES_MAX} letters, digits and characters of _-, and begins \
-             with a letter."
+            "The name has at most {NAME_BYTES_MAX} bytes, begins with a letter, and has no control characters."
         ))),
     }
 }

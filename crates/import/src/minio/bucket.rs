@@ -63,7 +63,10 @@ fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
             "PolicyConfigJSON" => documents.policy = reader.bytes()?,
             "LifecycleConfigXML" => documents.lifecycle = reader.bytes()?,
             "ObjectLockConfigXML" => documents.object_lock = reader.bytes()?,
-            "VersioningConfigXML" => documents.versioning = versioning(reader.bytes()?),
+            "VersioningConfigXML" => {
+                documents.versioning_document = reader.bytes()?;
+                documents.versioning = versioning(documents.versioning_document);
+            }
             "TaggingConfigXML" => documents.tags = reader.bytes()?,
             "CorsConfigXML" => documents.cors = reader.bytes()?,
             "NotificationConfigXML" => documents.notifications = reader.bytes()?,
