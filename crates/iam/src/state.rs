@@ -25,6 +25,10 @@ pub(super) type Table<R> = BTreeMap<String, Arc<R>>;
 /// The purpose for which secrets of access keys are sealed.
 const SECRET_PURPOSE: &str = "secret key";
 
+/// The reason why a secret cannot be opened.
+const NOT_GIVEN: &str = "its secret is sealed by a master key that is not given: give the one of before, by \
+                         --master-key-file or LITEIO_MASTER_KEY, in the place of a MinIO by MINIO_KMS_SECRET_KEY";
+
 /// All records of one account.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AccountState {
@@ -198,10 +202,7 @@ impl State {
         let remotes = self.accounts.values().flat_map(|account| account.remotes.values());
         let target = |remote: &Arc<RemoteRecord>| {
             let Some(secret_key) = open_foreign_secret(&remote.secret, keys) else {
-                tracing::warn!(
-                    target = remote.arn,
-                    "the target cannot be used: its secret is sealed by a master key that is not given"
-                );
+                tracing::warn!(target = remote.arn, "the target cannot be used: {NOT_GIVEN}");
                 return None;
             };
             Some(RemoteTarget {
@@ -225,10 +226,7 @@ impl State {
             let (Some(secret_key), Some(kind)) =
                 (open_foreign_secret(&record.secret, keys), TierKind::of_name(&record.kind))
             else {
-                tracing::warn!(
-                    tier = record.name,
-                    "the tier cannot be used: its secret is sealed by a master key that is not given"
-                );
+                tracing::warn!(tier = record.name, "the tier cannot be used: {NOT_GIVEN}");
                 return None;
             };
             let tier = Tier {
@@ -358,10 +356,7 @@ impl AccountState {
                 continue;
             }
             let Some(secret) = open_secret(&key.secret, keys) else {
-                tracing::warn!(
-                    access_key = key.id,
-                    "the key cannot be used: its secret is sealed by a master key that is not given"
-                );
+                tracing::warn!(access_key = key.id, "the key cannot be used: {NOT_GIVEN}");
                 continue;
             };
             let added = AccessKey::new(key.id.clone(), secret, Arc::clone(&user));
@@ -399,8 +394,7 @@ fn add_service_key(
             Arc::new(User { session_policies: Some([policy].into()), ..User::clone(user) })
         }
     };
-    let secret = open_secret(&record.secret, keys)
-        .ok_or("its secret is sealed by a master key that is not given")?;
+    let secret = open_secret(&record.secret, keys).ok_or(NOT_GIVEN)?;
     let key = AccessKey::new(record.id.clone(), secret, user).map_err(|error| error.to_string())?;
     directory.service_key(key.of_service(record.expires)).map_err(|error| error.to_string())
 }

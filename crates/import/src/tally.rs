@@ -72,27 +72,27 @@ impl Tally {
     /// Reports a skipped item.
     pub(crate) fn left_out(&self, what: &str, reason: &str) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
-        self.print(&format!("left out: {what}: {reason}"));
+        self.print(true, &format!("left out: {what}: {reason}"));
     }
 
     /// Prints a note about the import.
     pub(crate) fn note(&self, line: &str) {
-        self.print(&format!("note: {line}"));
+        self.print(false, &format!("note: {line}"));
     }
 
     /// Prints a note about something that is missed later.
     pub(crate) fn warning(&self, line: &str) {
-        self.print(&format!("warning: {line}"));
+        self.print(true, &format!("warning: {line}"));
     }
 
     /// Prints one line, with control characters in names replaced. A closed standard output does
     /// not end the import.
-    fn print(&self, line: &str) {
+    fn print(&self, is_warning: bool, line: &str) {
         let line = line.replace(char::is_control, "\u{fffd}");
         if self.logs.is_some() {
-            match line.starts_with("note: ") {
-                true => tracing::info!("{line}"),
-                false => tracing::warn!("{line}"),
+            match is_warning {
+                true => tracing::warn!("{line}"),
+                false => tracing::info!("{line}"),
             }
             return;
         }
@@ -139,12 +139,13 @@ impl Tally {
         self.bar.finish_and_clear();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let left_out = count(&self.left_out);
-        self.print(&format!(
+        let line = format!(
             "{target}: {} imported ({}), {} there already, {left_out} left out",
             count(&self.imported),
             HumanBytes(count(&self.bytes)),
             count(&self.present)
-        ));
+        );
+        self.print(left_out > 0, &line);
         left_out == 0
     }
 }

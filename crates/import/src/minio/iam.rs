@@ -84,6 +84,14 @@ struct Mapped {
     policy: String,
 }
 
+/// True if there may be users to bring over.
+pub(super) fn has_users(root: &Path) -> bool {
+    let place = root.join(SYSTEM).join(PLACE);
+    ["policies", "users", "groups", "service-accounts"].iter().any(|kind| {
+        fs::read_dir(place.join(kind)).is_ok_and(|mut entries| entries.next().is_some())
+    })
+}
+
 /// Reads all documents. A drive without any has none.
 pub(super) fn read(root: &Path, secrets: &Secrets) -> Found {
     let mut found = Found::default();

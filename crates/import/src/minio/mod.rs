@@ -86,6 +86,8 @@ impl From<Failed> for Failure {
 pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, String> {
     let root = &arguments.directory;
     drive::check(root)?;
+    // Its files would change while they are read.
+    volume::check_stopped(root, "import again; `liteio import s3` reads a MinIO that goes on")?;
     let secrets = secrets_of(arguments)?;
     let owner = arguments.root_user.as_deref().filter(|_| secrets.root.is_some());
     let owner = owner.unwrap_or(DEFAULT_ACCESS_KEY);
@@ -113,7 +115,15 @@ pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, St
             let identity = IdentitySettings::new(identity);
             bring_users(&target, root, &secrets, &identity, &ring).map_err(Failure::Source)
         }
-        None => Ok(()),
+        None => {
+            if iam::has_users(root) {
+                target.tally.warning(
+                    "users, groups, policies and service accounts are not brought over: import again with \
+                     MINIO_ROOT_USER and MINIO_ROOT_PASSWORD, the root credentials of MinIO",
+                );
+            }
+            Ok(())
+        }
     });
     target.finish(result)
 }

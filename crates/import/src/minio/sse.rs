@@ -85,8 +85,16 @@ pub(super) fn open(
         |name: &str| text(name).and_then(|value| base64_simd::STANDARD.decode_to_vec(value).ok());
     let other = "it is encrypted: start MinIO on it and import with `liteio import s3 URL`";
     let of_client = "it is encrypted with a key of its client (SSE-C), so only the client can read it: let the client copy it";
-    let by_kms = "it is encrypted, and no key of MINIO_KMS_SECRET_KEY opens it: start MinIO on it and import with \
-                  `liteio import s3 URL`";
+    let by_kms = match secrets.kms.is_empty() {
+        true => {
+            "it is encrypted, and MINIO_KMS_SECRET_KEY is not set: set it as MinIO had it. If MinIO used KES, start MinIO on \
+             it and import with `liteio import s3 URL`"
+        }
+        false => {
+            "it is encrypted, and no key of MINIO_KMS_SECRET_KEY opens it: set it as MinIO had it, or start MinIO on it and \
+             import with `liteio import s3 URL`"
+        }
+    };
     let (domain, sealed) = match (bytes("s3-sealed-key"), bytes("kms-sealed-key")) {
         (Some(sealed), _) => ("SSE-S3", sealed),
         (None, Some(sealed)) => ("SSE-KMS", sealed),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
@@ -272,6 +272,18 @@ fn a_drive_of_minio_comes_over_with_versions_metadata_locks_and_settings() {
     let verified =
         liteio(&directory).args(["verify", "--data-dir", "data"]).output().expect("it runs");
     assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+#[test]
+fn users_that_only_the_root_credentials_open_are_told() {
+    let directory = directory();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures/volume");
+    let mut copy = Command::new("cp");
+    copy.arg("-a").arg(fixture).arg(directory.path().join("vol"));
+    assert!(copy.status().expect("cp runs").success());
+    let told = imported(&directory, &["minio", "vol"], 0);
+    assert!(told.contains("warning: users, groups, policies"), "{told}");
+    assert!(told.contains("MINIO_ROOT_USER"), "{told}");
 }
 
 #[test]

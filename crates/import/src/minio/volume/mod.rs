@@ -175,13 +175,8 @@ impl Volume {
     /// # Errors
     /// One line that says what to do. MinIO's files are as they were.
     pub fn open(&self, settings: &Settings<'_>) -> Result<(), String> {
-        let shown = self.root.display();
         let deployment = drive::check(&self.root)?;
-        if let Some(pid) = running::find(&self.root) {
-            return Err(format!(
-                "MinIO runs on {shown} (process {pid}): stop it, and start LiteIO again"
-            ));
-        }
+        check_stopped(&self.root, "start LiteIO again")?;
         let stamp = stamp(&self.root);
         match Marker::taken_over(&self.own())? {
             Some(marker) if marker.stamp == stamp && marker.deployment == deployment => Ok(()),
@@ -326,6 +321,16 @@ impl Secrets {
         };
         let kms = keys.master().iter().map(|key| *key.expose()).collect();
         Secrets { root, kms }
+    }
+}
+
+/// Refuses a volume on which MinIO runs. `then` says what to do once it is stopped.
+pub(super) fn check_stopped(root: &Path, then: &str) -> Result<(), String> {
+    match running::find(root) {
+        None => Ok(()),
+        Some(pid) => {
+            Err(format!("MinIO runs on {} (process {pid}): stop it, and {then}", root.display()))
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use super::*;
+use crate::cli::{ImportMinioArgs, ImportTargetArgs};
 
 /// A volume without objects.
 fn volume() -> (tempfile::TempDir, Volume) {
@@ -180,6 +181,17 @@ fn a_minio_that_runs_on_the_volume_is_found_by_its_arguments() {
         let child = process(program, name);
         let expected = is_found.then(|| child.id());
         assert_eq!(running::find(&volume.root), expected, "{program} {}", name.display());
+        if is_found {
+            let arguments = ImportMinioArgs {
+                directory: volume.root.clone(),
+                root_user: None,
+                root_password: None,
+                kms_secret_key: None,
+                target: ImportTargetArgs::default(),
+            };
+            let refused = super::super::run(&arguments, KeyRing::default()).expect_err("refused");
+            assert!(refused.contains("MinIO runs on"), "{refused}");
+        }
         end(child);
     }
 }
