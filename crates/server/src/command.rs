@@ -153,7 +153,16 @@ fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
 
 /// Signs a token for scrapers. A server with keys of its own refuses one that is made with the default pair.
 fn make_metrics_token(arguments: &MetricsTokenArgs) -> ExitCode {
+    let variables = match Variables::read() {
+        Ok(variables) => variables,
+        Err(error) => return fail(USAGE, &error),
+    };
     let MetricsTokenArgs { access_key, secret_key, days } = arguments;
+    // As the server has them.
+    let access_key = access_key.as_deref().or(variables.get("MINIO_ROOT_USER"));
+    let access_key = access_key.unwrap_or(DEFAULT_ACCESS_KEY);
+    let secret_key = secret_key.as_deref().or(variables.get("MINIO_ROOT_PASSWORD"));
+    let secret_key = secret_key.unwrap_or(DEFAULT_SECRET_KEY);
     match (access_key == DEFAULT_ACCESS_KEY, secret_key == DEFAULT_SECRET_KEY) {
         (true, true) => {
             let _ = writeln!(

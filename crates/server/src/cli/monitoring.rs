@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
-use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 
 /// The arguments of `liteio health`.
 #[derive(Args, Clone, Debug, Default)]
@@ -35,13 +34,14 @@ pub(crate) struct HealthArgs {
 /// The arguments of `liteio metrics-token`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MetricsTokenArgs {
-    /// Access key of a root user, or of one who may do admin:Prometheus.
-    #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY", default_value = DEFAULT_ACCESS_KEY)]
-    pub(crate) access_key: String,
-    /// Its secret key. Prefer the variable: arguments are visible in the process list.
-    #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true,
-        default_value = DEFAULT_SECRET_KEY)]
-    pub(crate) secret_key: String,
+    /// Access key of a root user, or of one who may do admin:Prometheus [default: the one in
+    /// MINIO_ROOT_USER, or liteio].
+    #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
+    pub(crate) access_key: Option<String>,
+    /// Its secret key [default: the one in MINIO_ROOT_PASSWORD, or liteio123]. Prefer the variable:
+    /// arguments are visible in the process list.
+    #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true)]
+    pub(crate) secret_key: Option<String>,
     /// Days until the token ends.
     #[arg(long, value_name = "DAYS", default_value_t = 36_500,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]

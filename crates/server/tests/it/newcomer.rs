@@ -186,6 +186,13 @@ fn a_token_for_prometheus_needs_no_other_program() {
     assert!(output.status.code() == Some(2) && stderr(&output).contains("give both"), "{output:?}");
     let output = liteio(&directory).arg("metrics-token").output().expect("it runs");
     assert!(stderr(&output).contains("made with the default key liteio"), "{output:?}");
+    // The variables that the server has in the place of a MinIO.
+    let mut command = liteio(&directory);
+    command
+        .arg("metrics-token")
+        .envs([("MINIO_ROOT_USER", "me"), ("MINIO_ROOT_PASSWORD", "secret")]);
+    let output = command.output().expect("it runs");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
     assert_eq!(output.expect("it runs").status.code(), Some(2));
 }

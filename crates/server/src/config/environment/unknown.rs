@@ -28,8 +28,11 @@ const OF_OTHERS: [&str; 10] = [
 const FAMILIES_OF_OTHERS: [&str; 5] =
     ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_", "LITEIO_SEED_"];
 
+/// Events need no directory of their own.
+const QUEUES: &str = "events wait in the data directory until they are delivered; `--event-queue` limits their number";
+
 /// Features of MinIO that there are not here, by the beginning of their variables, and what to use instead.
-const ABSENT: [(&str, &str); 12] = [
+const ABSENT: [(&str, &str); 18] = [
     (
         "MINIO_IDENTITY_LDAP_",
         "LDAP is not supported: sign in through an issuer of OpenID Connect in front of the directory (--oidc-issuer, \
@@ -67,6 +70,15 @@ const ABSENT: [(&str, &str); 12] = [
     ),
     ("MINIO_AUDIT_WEBHOOK_", "`--audit-webhook` sends the audit log"),
     ("MINIO_CACHE_", "there is no cache of another storage"),
+    ("MINIO_NOTIFY_WEBHOOK_QUEUE_", QUEUES),
+    ("MINIO_NOTIFY_REDIS_QUEUE_", QUEUES),
+    ("MINIO_NOTIFY_NATS_QUEUE_", QUEUES),
+    ("MINIO_SITE_NAME", "a server has no name; MINIO_REGION names the region of its buckets"),
+    ("MINIO_STORAGE_CLASS_RRS", "a single directory has no parity"),
+    (
+        "MINIO_API_ROOT_ACCESS",
+        "the root user can always sign requests: keep its keys, and make users for clients",
+    ),
 ];
 
 /// The lines about variables that nothing reads. `options` makes the list of the variables of options, which takes
@@ -137,6 +149,11 @@ mod tests {
             ("MINIO_API_REQUESTS_MAX", Some("docs/limits.md")),
             ("MINIO_API_CORS_ALOW_ORIGIN", Some("did you mean MINIO_API_CORS_ALLOW_ORIGIN?")),
             ("MINIO_LOGGER_WEBHOOK_ENABLE_x", Some("--audit-webhook")),
+            ("MINIO_NOTIFY_WEBHOOK_QUEUE_DIR_x", Some("--event-queue")),
+            ("MINIO_NOTIFY_WEBHOOK_QUEUE_LIMIT", Some("--event-queue")),
+            ("MINIO_SITE_NAME", Some("MINIO_REGION")),
+            ("MINIO_STORAGE_CLASS_RRS", Some("parity")),
+            ("MINIO_API_ROOT_ACCESS", Some("make users")),
             ("LITEIO_BUCKET", None),
             ("LITEIO_BINARY", None),
             ("LITEIO_HOST", None),
