@@ -114,6 +114,16 @@ pub fn looks_for_console(head: &Parts) -> bool {
         && opens_document(head)
 }
 
+/// True if a browser opens a page of MinIO's console, such as a bookmark of one.
+pub(crate) fn opens_page_of_minio(head: &Parts, path: &str) -> bool {
+    // Fast path: this runs for every request, so one byte is tested before the paths are compared.
+    matches!(path.as_bytes().get(1), Some(b'b' | b'l'))
+        && (matches!(path, "/login" | "/browser") || path.starts_with("/browser/"))
+        && head.method == Method::GET
+        && !liteio_auth::is_signed(head)
+        && opens_document(head)
+}
+
 /// Redirects `/` to the console.
 pub fn to_console() -> Reply {
     let mut response = http::Response::new(ReplyBody::empty());
@@ -139,6 +149,19 @@ mod tests {
 
     fn opens(method: &str, headers: &[(&str, &str)]) -> bool {
         opens_document(&head(method, headers))
+    }
+
+    #[test]
+    fn bookmarks_of_minios_console_are_told_from_buckets_and_programs() {
+        let browser = head("GET", &[("user-agent", "Mozilla/5.0")]);
+        for path in ["/login", "/browser", "/browser/photos", "/browser/photos/a%2Fb"] {
+            assert!(opens_page_of_minio(&browser, path), "{path}");
+        }
+        for path in ["/", "/logins", "/login/a", "/browsers", "/photos/browser/"] {
+            assert!(!opens_page_of_minio(&browser, path), "{path}");
+        }
+        assert!(!opens_page_of_minio(&head("GET", &[("user-agent", "curl/8")]), "/login"));
+        assert!(!opens_page_of_minio(&head("PUT", &[("user-agent", "Mozilla/5.0")]), "/login"));
     }
 
     #[test]

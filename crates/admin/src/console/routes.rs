@@ -58,6 +58,10 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 pub fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/_liteio/console", get(to_index))
+        // Pages of MinIO's console, which browsers have as bookmarks.
+        .route("/login", get(to_index))
+        .route("/browser", get(to_index))
+        .route("/browser/{*path}", get(to_index))
         .route(PATH, get(index))
         .route("/_liteio/console/{*path}", get(file))
         .route("/_liteio/console/session", get(about).post(sign_in))

@@ -22,10 +22,13 @@ const MINIO: &str = "/minio/v2/metrics/";
 /// The path of MinIO's metrics version 1.
 const MINIO_FIRST: &str = "/minio/prometheus/metrics";
 
+/// The path of MinIO's metrics version 3, and the beginning of those of their parts.
+const MINIO_THIRD: &str = "/minio/metrics/v3";
+
 /// True for a path of MinIO's metrics, which is served only while no bucket has the name in the
 /// path.
 pub fn is_minio(path: &str) -> bool {
-    path.starts_with(MINIO) || path == MINIO_FIRST
+    path.starts_with(MINIO) || path == MINIO_FIRST || path.starts_with(MINIO_THIRD)
 }
 
 /// The routes.
@@ -34,6 +37,8 @@ pub fn routes() -> Router<Arc<Metrics>> {
         .route("/_liteio/metrics", get(answer_own))
         .route("/minio/v2/metrics/{part}", get(answer_minio))
         .route(MINIO_FIRST, get(answer_all_of_minio))
+        .route(MINIO_THIRD, get(answer_third))
+        .route("/minio/metrics/v3/{*part}", get(answer_third))
 }
 
 async fn answer_own(
@@ -52,13 +57,24 @@ async fn answer_minio(
     request: Request,
 ) -> Result<Response, Refused> {
     let figures = gather(&metrics, request).await?;
-    let part = Part::named(&part).ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::NoSuchKey,
-            "There are the metrics cluster, node and bucket of MinIO, and /_liteio/metrics.",
-        )
-    })?;
+    let part = Part::named(&part).ok_or_else(no_such_page)?;
     Ok(respond(Format::Text, minio::page(&figures, part)))
+}
+
+async fn answer_third(
+    State(metrics): State<Arc<Metrics>>,
+    request: Request,
+) -> Result<Response, Refused> {
+    gather(&metrics, request).await?;
+    Err(no_such_page())
+}
+
+fn no_such_page() -> Refused {
+    ApiError::new(
+        ErrorCode::NoSuchKey,
+        "Of MinIO's metrics there are /minio/v2/metrics/cluster, node and bucket. LiteIO's own are at /_liteio/metrics.",
+    )
+    .into()
 }
 
 async fn answer_all_of_minio(

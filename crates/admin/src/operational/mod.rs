@@ -20,7 +20,7 @@ use tower_service::Service as _;
 
 pub use self::health::{Health, READY_PATH, Readiness};
 pub use self::others::set_scripts_run;
-use crate::console::{self, Console};
+use crate::console::{self, Console, browser};
 use crate::metrics::{self, Metrics};
 use crate::minio::{self as admin, Admin};
 use crate::operator::Refused;
@@ -103,6 +103,12 @@ impl Operational {
         }
         let is_of_minio = || admin::is_claimed(path) || metrics::is_minio(path);
         if path.starts_with("/minio/") && is_of_minio() && target.host_bucket().is_none() {
+            return Some(Claim { way: Way::Operator, is_borrowed: true });
+        }
+        if target.host_bucket().is_none()
+            && !target.is_site()
+            && browser::opens_page_of_minio(head, path)
+        {
             return Some(Claim { way: Way::Operator, is_borrowed: true });
         }
         let is_read = || matches!(head.method, Method::GET | Method::HEAD);

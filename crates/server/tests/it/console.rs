@@ -263,6 +263,18 @@ async fn a_browser_is_led_to_the_console_unless_there_is_none() {
     };
     let reply = ask(&server).await.expect_status(303);
     assert_eq!(reply.header("location"), Some("/_liteio/console/"));
+    // Bookmarks of MinIO's console, until a bucket has the name.
+    let open = |path: &'static str| {
+        let request = server.request("GET", path).anonymous().header("user-agent", "Mozilla/5.0");
+        request.send_owned()
+    };
+    for path in ["/login", "/browser", "/browser/photos"] {
+        let reply = open(path).await.expect_status(307);
+        assert_eq!(reply.header("location"), Some("/_liteio/console/"), "{path}");
+    }
+    server.bucket("login").await;
+    open("/login").await.expect_error(403, "AccessDenied");
+    server.get("/login").await.expect_status(200);
     let server = start_with("memory", "us-east-1", |builder, _| builder.console(false)).await;
     ask(&server).await.expect_error(403, "AccessDenied");
     let page = server.request("GET", "/_liteio/console/").anonymous().send().await;

@@ -286,7 +286,10 @@ async fn minios_dashboards_find_their_names() {
     for page in [cluster, bucket, node] {
         assert!(page.keys().all(|name| all.contains_key(name)));
     }
-    server.get("/minio/v2/metrics/resource").await.expect_error(404, "NoSuchKey");
+    for path in ["/minio/v2/metrics/resource", "/minio/metrics/v3", "/minio/metrics/v3/api"] {
+        let refused = server.get(path).await.expect_error(404, "NoSuchKey");
+        assert!(refused.text().contains("/minio/v2/metrics/cluster"), "{}", refused.text());
+    }
 }
 
 #[tokio::test]
