@@ -351,8 +351,8 @@ fn a_role_that_does_not_exist_is_a_session_of_the_sender() {
         request.header("content-type", "application/x-www-form-urlencoded").sign(keys)
     };
     let get = |session: &Reply, target: &str| {
-        let leak = |name: &str| &*String::leak(session.element(name));
-        let keys = Keys { access: leak("AccessKeyId"), secret: leak("SecretAccessKey") };
+        let (access, secret) = (session.element("AccessKeyId"), session.element("SecretAccessKey"));
+        let keys = Keys { access: String::leak(access), secret: String::leak(secret) };
         let token = session.element("SessionToken");
         let request = Request::new("GET", target).header("x-amz-security-token", token);
         server.send(&request.sign(keys)).status
