@@ -326,8 +326,8 @@ pub(super) async fn list_buckets(
         page.buckets.retain(|bucket| granted.lists(store, bucket.name.as_str(), &sent));
     })
     .await;
-    // A page without buckets may have others before or after it.
-    let is_whole = continuation_token.is_none() && page.next.is_none();
+    // There may be others before or after a page without buckets, or with another prefix.
+    let is_whole = continuation_token.is_none() && page.next.is_none() && prefix.is_none();
     if let Some(refusal) = granted.refusal().filter(|_| is_whole && page.buckets.is_empty()) {
         return Err(access::refused(sent, refusal));
     }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::granted::bucket_list;
+use crate::principal::Principal;
 use liteio_identity::{Account, SessionFacts};
 use liteio_policy::acl::{CannedAcl, Grant, Grantee as AclGrantee, Party, Permission};
 use liteio_policy::{Kind, NoContext};
+use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig};
 
 const ALICE: &str = "alice-id";
 const BOB: &str = "bob-id";
@@ -434,6 +437,48 @@ fn by_the_rules_of_minio_the_action_for_the_current_version_is_for_all_versions(
     let narrow = Who::Session(ALICE, "Allow *", "Allow GetObject");
     assert!(may(Rules::Minio, narrow, None, GetObjectVersion));
     assert!(!may(Rules::Minio, narrow, None, DeleteObjectVersion));
+}
+
+#[test]
+fn by_the_rules_of_minio_a_list_has_the_buckets_that_may_be_used() {
+    let store = Store::open(StoreConfig::memory()).expect("opens");
+    for name in ["mine", "other"] {
+        let owner = Owner { id: ALICE.to_owned(), display_name: String::new() };
+        let name = BucketName::new(name).expect("a name");
+        let new = NewBucket::new(name, owner, "us-east-1".to_owned());
+        store.create_bucket(new).wait().expect("made");
+    }
+    let sender = |actions: &str, condition: &str| {
+        let text = format!(
+            r#"{{"Version": "2012-10-17", "Statement": [{{"Effect": "Allow", "Action": [{actions}],
+                "Resource": ["arn:aws:s3:::mine", "arn:aws:s3:::mine/*"]{condition}}}]}}"#
+        );
+        let policy = Arc::new(Policy::parse(text.as_bytes(), Kind::Identity).expect(&text));
+        let policies = vec![AttachedPolicy { name: "own".to_owned(), policy }];
+        let user = User::member("carol", account(ALICE), policies.into()).expect("a user");
+        Principal::User(Arc::new(user))
+    };
+    let top =
+        r#", "Condition": {"StringEquals": {"s3:prefix": ["", "a/"], "s3:delimiter": ["/"]}}"#;
+    for (actions, condition, has_mine) in [
+        (r#""s3:ListBucket""#, "", true),
+        (r#""s3:ListBucket""#, top, true),
+        (r#""s3:GetBucketLocation""#, "", true),
+        (r#""s3:GetObject""#, "", false),
+    ] {
+        let sender = sender(actions, condition);
+        assert!(bucket_list(&sender, Rules::Aws, &NoContext).is_err(), "{actions}");
+        let granted =
+            bucket_list(&sender, Rules::Minio, &NoContext).expect("those that it may use");
+        assert!(granted.refusal().is_some(), "the reason for an empty list");
+        assert_eq!(granted.lists(&store, "mine", &NoContext), has_mine, "{actions}");
+        assert!(!granted.lists(&store, "other", &NoContext), "{actions}");
+    }
+    let all = Who::User(ALICE, "Allow ListAllMyBuckets").user().expect("a user");
+    let all = bucket_list(&Principal::User(Arc::new(all)), Rules::Minio, &NoContext).expect("all");
+    assert!(all.lists(&store, "other", &NoContext) && all.refusal().is_none());
+    assert!(bucket_list(&Principal::Anonymous, Rules::Minio, &NoContext).is_err());
+    store.close();
 }
 
 #[test]
