@@ -11,9 +11,7 @@ use liteio_store::{
 
 use crate::backup::lazy;
 use crate::cluster;
-use crate::config::{
-    Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Profile, Storage,
-};
+use crate::config::{Config, CredentialsSource, EventSettings, MetricsAuth, Profile, Storage};
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::platform::{Grant, free_bytes, is_denied, refusal_of_a_file, refusal_to_write};
@@ -26,7 +24,6 @@ use liteio_import::prepare::{Plan, Site};
 use liteio_observe::audit::Audit;
 use liteio_observe::delivery::Follower;
 use liteio_observe::events::{Target, open_targets};
-use liteio_policy::acl::Ownership;
 use liteio_wire::cors::Cors;
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
@@ -138,11 +135,6 @@ pub(crate) async fn open(
         users: it.users().to_vec(),
         origin: it.origin(),
     });
-    let object_ownership = match config.object_ownership {
-        ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
-        ObjectOwnership::BucketOwnerPreferred => Ownership::BucketOwnerPreferred,
-        ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
-    };
     let settings = Settings {
         region: config.region.clone(),
         takes_any_region: config.takes_any_region,
@@ -152,7 +144,7 @@ pub(crate) async fn open(
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),
-        object_ownership,
+        object_ownership: config.object_ownership.into(),
         blocks_public_access: config.aws_defaults,
         encrypts_by_default: config.aws_defaults && config.keys.master.is_some(),
         cors: Cors::of_server(&config.cors_origins).map(Arc::new),
