@@ -16,6 +16,7 @@
 //! | [`volume`] | The same drive, taken over by a server in its place |
 //! | `s3` | Any service that speaks S3, over `liteio_client::Source` |
 //! | `documents`, `metadata` | Settings of buckets and metadata of objects as other stores keep them |
+//! | `same` | The comparison of documents in another order |
 //! | `target`, `plan`, `stage`, `tally`, `failure` | The data directory, and the versions that it lacks, on several threads; bodies of any length; progress and skipped objects |
 //! | `seal` | The encryption of what was encrypted in the source |
 //! | [`prepare`] | Buckets, canned policies and seed data of a starting server, and their [settings](prepare::settings) |
@@ -43,6 +44,7 @@ mod plan;
 pub mod prepare;
 mod regular;
 mod s3;
+mod same;
 mod seal;
 mod stage;
 mod tally;

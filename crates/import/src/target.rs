@@ -16,10 +16,10 @@ use liteio_store::{
 };
 use parking_lot::Mutex;
 
-use super::documents::are_same_policies;
 pub(crate) use super::failure::Failure;
 use super::plan::{Plan, missing};
 pub(crate) use super::plan::{SourceObject, SourceVersion};
+use super::same::are_same_policies;
 use super::seal::{Destination, Sealer};
 use super::tally::Tally;
 use crate::cli::ImportTargetArgs;

@@ -84,26 +84,24 @@ fn value(text: &str) -> Value {
 /// The document of a policy without members that are null, which MinIO writes for what a statement does
 /// not have: `"Action": null` beside a `NotAction`.
 pub fn without_nulls(document: &str) -> Cow<'_, str> {
-    fn drop_from(value: &mut Value) -> bool {
+    /// Returns the number of members that were dropped.
+    fn drop_from(value: &mut Value) -> usize {
         match value {
             Value::Object(members) => {
                 let count = members.len();
                 members.retain(|_, member| !member.is_null());
-                let is_changed = members.len() < count;
-                members.values_mut().fold(is_changed, |is_changed, it| drop_from(it) || is_changed)
+                count - members.len() + members.values_mut().map(drop_from).sum::<usize>()
             }
-            Value::Array(values) => {
-                values.iter_mut().fold(false, |is_changed, it| drop_from(it) || is_changed)
-            }
-            _ => false,
+            Value::Array(values) => values.iter_mut().map(drop_from).sum(),
+            _ => 0,
         }
     }
     let Ok(mut value) = serde_json::from_str::<Value>(document) else {
         return Cow::Borrowed(document);
     };
     match drop_from(&mut value) {
-        true => Cow::Owned(value.to_string()),
-        false => Cow::Borrowed(document),
+        0 => Cow::Borrowed(document),
+        _ => Cow::Owned(value.to_string()),
     }
 }
 
