@@ -3,6 +3,7 @@
 //! The usual causes are another host or method than the signed one, and a signer for other services than S3. They can be
 //! told, by a look whether the signature fits the request with that difference. It is never accepted.
 
+use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest as _, Sha256};
 
@@ -31,6 +32,7 @@ pub(super) fn log(
         difference(&text, forwarded, |it| matches(&hex_digest(&Sha256::digest(it.as_bytes()))));
     let mut end = text.rsplit('\n');
     let (payload_hash, signed_headers) = (end.next(), end.next());
+    let difference = difference.or_else(|| of_headers(signed_headers?, &parts.headers));
     tracing::debug!(
         access_key,
         host = host_of(&text).unwrap_or("not signed"),
@@ -41,6 +43,27 @@ pub(super) fn log(
         ),
         "the signature does not match"
     );
+}
+
+/// The signed headers that did not come, or else those that may have come with other values: clients choose these themselves.
+fn of_headers(signed: &str, headers: &HeaderMap) -> Option<String> {
+    let names = || signed.split(';').filter(|name| *name != "host");
+    let missing: Vec<_> = names().filter(|name| !headers.contains_key(*name)).collect();
+    if !missing.is_empty() {
+        return Some(format!(
+            "the client signed the headers {}, which have not come: send them with the values that were signed",
+            missing.join(", ")
+        ));
+    }
+    let chosen =
+        names().filter(|name| !name.starts_with("x-amz-") || name.starts_with("x-amz-meta-"));
+    let came: Vec<_> = chosen.filter_map(|name| Some((name, headers.get(name)?))).collect();
+    (!came.is_empty()).then(|| {
+        format!(
+            "not found: the secret key may be another, or the query was changed, or one of these headers was signed with another \
+             value: {came:?}"
+        )
+    })
 }
 
 /// The signed host in a canonical request.
@@ -96,6 +119,8 @@ fn other_hosts(host: &str, forwarded: Option<&str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn canonical(path: &str, host: &str) -> String {
@@ -121,6 +146,19 @@ mod tests {
             let told = told.expect("a difference");
             assert!(told.contains(&format!("signed the host {signed}, and {received}")), "{told}");
         }
+    }
+
+    #[test]
+    fn signed_headers_that_have_not_come_are_told_and_those_that_may_differ() {
+        let mut headers = HeaderMap::new();
+        headers.insert("host", HeaderValue::from_static("h"));
+        let told = of_headers("content-type;host", &headers).expect("a difference");
+        assert!(told.contains("the headers content-type, which have not come"), "{told}");
+        headers.insert("content-type", HeaderValue::from_static("image/jpeg"));
+        let told = of_headers("content-type;host", &headers).expect("a difference");
+        assert!(told.contains(r#"("content-type", "image/jpeg")"#), "{told}");
+        headers.insert("x-amz-date", HeaderValue::from_static("d"));
+        assert_eq!(of_headers("host;x-amz-date", &headers), None);
     }
 
     #[test]

@@ -71,6 +71,14 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<String, String> {
         return Err(format!("there is no command `liteio {}`", names.join(" ")));
     };
     let directory = Path::new(directory);
+    // Rather a command that is misspelled than a new directory.
+    let is_path = directory.as_os_str().as_encoded_bytes().contains(&b'/');
+    if !is_path && !directory.is_dir() {
+        let name = directory.display();
+        return Err(format!(
+            "there is no command `liteio {name}`: `liteio man ./{name}` writes the pages of all commands into a directory"
+        ));
+    }
     let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
     fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     let mut left = vec![&command];

@@ -19,7 +19,7 @@ use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
 use crate::output::{print, print_bytes};
 use crate::platform::{
-    disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
+    Terminal, disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
 use crate::{
@@ -301,6 +301,7 @@ async fn serve_until_told(
     log: &LogGuard,
 ) -> Result<Option<String>, ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
+    let terminal = Terminal::of_process();
     // Before the start, so that a signal during the start is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
@@ -372,7 +373,11 @@ async fn serve_until_told(
                 return Ok(Some(reason));
             }
             Some(()) = scrub_signal.recv() => server.scrub(),
-            Some(()) = reload_signal.recv() => server.reload(),
+            Some(()) = reload_signal.recv() => match terminal.is_gone() {
+                // As any program that is not a service.
+                true => break "SIGHUP",
+                false => server.reload(),
+            },
         }
     };
     tracing::info!(signal = name, "stopping");

@@ -15,7 +15,7 @@ use crate::config::{Config, CredentialsSource, EventSettings, MetricsAuth, Profi
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::platform::{Grant, free_bytes, is_denied, refusal_of_a_file, refusal_to_write};
-use crate::verify::DAMAGE_ADVICE;
+use crate::verify::METADATA_ADVICE;
 use liteio_access::offload::Offload;
 use liteio_access::state::{App, EventTarget, Settings};
 use liteio_iam::settings::IdentitySettings;
@@ -243,7 +243,7 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
                     OpenError::Failed(format!("{}: {told}", path.display()))
                 }
                 (None, StoreError::Corrupt { .. }) => {
-                    OpenError::Failed(format!("{}: {told}. {DAMAGE_ADVICE}", path.display()))
+                    OpenError::Failed(format!("{}: {told}. {METADATA_ADVICE}", path.display()))
                 }
                 (None, _) => OpenError::Failed(told),
             }

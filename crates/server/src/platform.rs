@@ -209,6 +209,29 @@ pub(crate) fn reload_signal() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }
 
+/// The terminal that the process was started from, before it listens for SIGHUP: its end sends that signal, too.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    was_there: bool,
+}
+
+impl Terminal {
+    /// That of this process. One that was started by `nohup` stays when it ends.
+    pub(crate) fn of_process() -> Terminal {
+        Terminal { was_there: is_there() && !is_ignored(SignalKind::hangup()) }
+    }
+
+    /// `true` if there was one, and it is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.was_there && !is_there()
+    }
+}
+
+/// `true` if the process has a controlling terminal.
+fn is_there() -> bool {
+    fs::File::open("/dev/tty").is_ok()
+}
+
 /// True if the signal's inherited disposition is "ignored", before this process listens for it.
 /// Linux reports it in a file; elsewhere no signal counts as ignored.
 pub(crate) fn is_ignored(kind: SignalKind) -> bool {

@@ -17,6 +17,7 @@ pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String>
         let bucket = site.store.bucket(wanted.name()).map_err(failed)?;
         if wanted.is_versioned() && bucket.versioning != Versioning::Enabled {
             site.store.set_versioning(&bucket, Versioning::Enabled).wait().map_err(failed)?;
+            tracing::info!(bucket = %wanted.name(), "the bucket has versions from now on");
         }
         // One that has it may have a default retention, which stays.
         if wanted.is_locked() && !bucket.object_lock {
@@ -98,7 +99,9 @@ fn open_up(site: &Site, bucket: &Arc<Bucket>, policy: String) -> Result<(), Stor
         );
         return Ok(());
     }
-    site.store.put_document(bucket, DocumentKind::Policy, policy.into_bytes()).wait()
+    site.store.put_document(bucket, DocumentKind::Policy, policy.into_bytes()).wait()?;
+    tracing::info!(bucket = %name, "the bucket has anonymous access from now on, as its option says");
+    Ok(())
 }
 
 fn cannot_make(name: &BucketName, error: &StoreError) -> String {

@@ -93,8 +93,16 @@ pub(crate) fn promote(arguments: &PromoteArgs) -> Result<bool, CommandError> {
     let PromoteArgs { directory, primary_is_dead } = arguments;
     let failed = |reason: String| CommandError::Failed(reason);
     let shown = directory.display();
-    if !directory.join("format").exists() {
-        return Err(failed(format!("{shown} is not a data directory: give the standby's")));
+    match directory.join("format").try_exists() {
+        Ok(true) => {}
+        Ok(false) => {
+            return Err(failed(format!("{shown} is not a data directory: give the standby's")));
+        }
+        Err(error) => {
+            return Err(failed(format!(
+                "{shown}: {error}: run it as the user of the standby, or as root"
+            )));
+        }
     }
     let used = Store::use_of(directory);
     let used = used.map_err(|error| failed(format!("{shown}: {error}")))?;

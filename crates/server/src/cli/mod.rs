@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Server(Later<ServerCommand>),
     /// Print the table of other servers' environment variables that this server understands.
     Environment,
-    /// Check that a running server is ready: exit code 0 if it is, else 1.
+    /// Check that a running server is ready: exit code 0 if it is, else 1. One that still reads (`degraded`) is.
     #[command(alias = "healthcheck")]
     Health(HealthArgs),
     /// Print a token with which Prometheus may read the metrics: valid as long as the key is.

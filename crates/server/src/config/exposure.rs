@@ -18,6 +18,13 @@ impl Config {
             warnings
                 .push(format!("the default credentials are publicly known{open}: set your own"));
         }
+        if self.aws_defaults && self.keys.master.is_none() {
+            warnings.push(
+                "--aws-defaults encrypts new objects only with a master key, which data that stays needs: give \
+                 --master-key-file FILE (`liteio key new FILE` makes one)"
+                    .to_owned(),
+            );
+        }
         if test_api::is_open(self.test_api) {
             warnings.push(
                 "the test API is on: every client can delete all data without a signature"

@@ -72,6 +72,10 @@ pub(super) fn resolve(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
         (false, Some(path), _) if path.as_os_str().is_empty() => {
             error("the data directory is empty: give --data-dir DIR")
         }
+        (false, Some(path), _) if path.starts_with("~") => error(format!(
+            "the shell has not replaced ~ in {}: give the whole path, such as $HOME/data",
+            path.display()
+        )),
         (false, path, durability) => {
             let default =
                 if arguments.in_container { CONTAINER_DATA_DIR } else { DEFAULT_DIRECTORY };

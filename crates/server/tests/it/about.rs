@@ -57,11 +57,12 @@ fn commands_about_the_program_refuse_bad_input_in_one_line() {
     let file = directory.path().join("file");
     fs::write(&file, "").expect("written");
     let file = file.to_str().expect("text");
-    let rows: [(&[&str], i32, &str); 5] = [
+    let rows: [(&[&str], i32, &str); 6] = [
         (&["completion"], 2, "<SHELL>"),
         (&["completion", "csh"], 2, "bash, zsh, fish, powershell"),
         (&["version", "--yaml"], 2, "--yaml"),
         (&["man", file], 1, "cannot write"),
+        (&["man", "serv"], 1, "there is no command `liteio serv`: `liteio man ./serv` writes"),
         (&["man", "client", "fly"], 1, "there is no command `liteio client fly`"),
     ];
     for (arguments, code, reason) in rows {

@@ -152,7 +152,13 @@ impl Drop for Running {
 #[test]
 fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
     type Row = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
-    let rows: [Row; 23] = [
+    const BOTH: &[(&str, &str)] = &[
+        ("LITEIO_ACCESS_KEY", "alice"),
+        ("LITEIO_SECRET_KEY", "a-secret-key"),
+        ("LITEIO_SECRET_KEY_FILE", "secret"),
+    ];
+    let rows: [Row; 24] = [
+        (&["--memory"], BOTH, "LITEIO_SECRET_KEY and LITEIO_SECRET_KEY_FILE are both set"),
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
         (&["--memory", "--plain-address", "127.0.0.1:0"], &[], "--plain-address"),

@@ -46,7 +46,7 @@ impl Pair {
         })?;
         if fs::metadata(key).is_ok_and(|it| it.mode() & READABLE_FOR_ALL != 0) {
             let key = key.display();
-            tracing::warn!(%key, "every user of this machine can read the key: chmod 600 it");
+            tracing::warn!(%key, "every user of this machine can read the key: chmod o-rwx it");
         }
         if let Some(warning) = pair.doubt(Timestamp::now()) {
             tracing::warn!(certificate = %certificate.display(), "{warning}");

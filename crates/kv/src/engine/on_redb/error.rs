@@ -96,7 +96,7 @@ fn damaged(panic: &(dyn std::any::Any + Send)) -> KvError {
     }
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-    KvError::Corrupt(format!("a page of the tree meta.redb cannot be read: {text}"))
+    KvError::Corrupt(format!("a page of the tree meta.redb is not what it should be ({text})"))
 }
 
 impl From<StorageError> for KvError {
