@@ -64,8 +64,8 @@ function withoutSpace(server) {
 }
 
 /**
- * Registers the hooks; returns an object that represents the space of the running test. The note tells what the runner does
- * with tests that run at the same time.
+ * Registers the hooks; returns an object that represents the space of the running test. The note tells where this
+ * runner has no space.
  *
  * Jest and node:test, and Vitest by its settings, run a later registered afterEach of the user after the one of this function.
  * The space of a test and the variables therefore stay until the next beforeEach, or afterAll: the cleanup of a test would
@@ -99,7 +99,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     ({ server, owned } = await serverOf(options));
     putBack = useEnvironment(withoutSpace(server));
   });
-  // Vitest passes a context to its hooks. For Jest a function with a named parameter would wait for a callback.
+  // Vitest and node:test tell the test. For Jest a function with a named parameter would wait for a callback.
   beforeEach(async (...given) => {
     if (running) {
       throw new LiteIOError(

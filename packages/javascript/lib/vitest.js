@@ -1,6 +1,17 @@
 // A space for each Vitest test, or a server that is reset before each.
-import * as hooks from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import perTest from "./per-test.cjs";
 
-export const useSpace = (options) => perTest.useSpace(hooks, options);
+// Beside a test with fixtures (`test.extend`) Vitest reads from the text of a hook which ones it uses, and fails unless the
+// argument is destructured.
+const hooks = {
+  beforeAll,
+  beforeEach: (hook) => beforeEach(({ task }) => hook({ task })),
+  afterEach: (hook) => afterEach(({ task }) => hook({ task })),
+  afterAll,
+};
+
+const NOTE = " (Vitest starts fixtures with `auto` before beforeEach: use useServer() for these)";
+
+export const useSpace = (options) => perTest.useSpace(hooks, options, NOTE);
 export const useServer = (options) => perTest.useServer(hooks, options);

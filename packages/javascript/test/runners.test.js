@@ -220,6 +220,27 @@ test("afterwards nothing is left", async () => {
 );
 
 check(
+  "Vitest with fixtures",
+  Object.fromEntries(["useSpace", "useServer"].map((helper) => [`${helper}.test.js`, `
+import { expect, test as plain } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { ${helper} } from "liteio/vitest";
+const s3 = ${helper}();
+const test = plain.extend({ client: async ({}, use) => { await use(new S3Client(s3.config)); } });
+const list = async (client) => ((await client.send(new ListBucketsCommand({}))).Buckets ?? []).map(({ Name }) => Name);
+for (const name of ["photos", "letters"]) {
+  test(name + " is the only bucket", async ({ client }) => {
+    await client.send(new CreateBucketCommand({ Bucket: name }));
+    expect(await list(client)).toEqual([name]);
+  });
+}
+test("a test with fixtures needs none", () => { s3.config; });
+plain("a plain test beside them", async () => expect(await list(new S3Client(s3.config))).toEqual([]));
+`])),
+  vitest,
+);
+
+check(
   "Vitest with helpers in places where they do not work",
   {
     "a.test.js": `
@@ -240,9 +261,21 @@ test("in a test no helper is made", () => {
   expect(() => useServer().config).toThrow(/call useServer\\(\\) outside of tests/);
 });
 `,
+    "c.test.js": `
+import { expect, test as plain } from "vitest";
+import { useServer, useSpace } from "liteio/vitest";
+const s3 = useSpace();
+const once = useServer();
+const fixture = async ({}, use) => {
+  expect(() => s3.config).toThrow(/fixtures with \`auto\` before beforeEach: use useServer/);
+  await use(once.config);
+};
+const test = plain.extend({ config: [fixture, { auto: true }] });
+test("a fixture that is always made has no space yet", ({ config }) => expect(config).toEqual(once.config));
+`,
   },
   vitest,
-  { seen: /Tests:? +2 passed/ },
+  { seen: /Tests:? +3 passed/ },
 );
 
 const jest = ["jest/bin/jest.js", "--rootDir", "."];
