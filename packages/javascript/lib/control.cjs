@@ -15,6 +15,7 @@ class Control {
     if (url.protocol !== "http:") {
       throw new LiteIOError(`the endpoint ${endpoint} is not plain HTTP, which the test API needs`);
     }
+    this.endpoint = endpoint;
     this.host = url.hostname.replace(/^\[|\]$/g, "");
     this.port = Number(url.port || 80);
     this.ending = ending;
@@ -28,7 +29,12 @@ class Control {
     const answer = this.exchange(method, target, body && JSON.stringify(body), msMax);
     const { status, text } = await answer.catch(async (error) => {
       const reason = await this.ending();
-      throw reason ? new LiteIOError(reason, { cause: error }) : error;
+      if (!reason && error instanceof LiteIOError) {
+        throw error;
+      }
+      // Of a name with several addresses the error has a code only.
+      const told = reason ?? `no server answers at ${this.endpoint}: ${error.message || error.code}`;
+      throw new LiteIOError(told, { cause: error });
     });
     if (status >= 400) {
       throw errorOf(status, text);

@@ -218,6 +218,15 @@ test("an endpoint that is no URL is refused with one", () => {
   }
 });
 
+test("a call to an address without a server names it", async () => {
+  const server = await startServer();
+  await server.stop();
+  const error = await connect({ endpoint: server.endpoint }).reset().catch((it) => it);
+  assert.ok(error instanceof LiteIOError, error);
+  assert.ok(error.message.startsWith(`no server answers at ${server.endpoint}: `), error.message);
+  assert.equal(error.cause.code, "ECONNREFUSED");
+});
+
 test("stopping waits for the server, and can be done twice", async () => {
   const server = await startServer();
   assert.ok(await isOpen(server.endpoint));
