@@ -159,9 +159,9 @@ export class Space {
   readonly clock: Clock;
   /**
    * Restores the initial state of this space: the buckets and the seed of the server, without users, faults, clock
-   * changes, requests and events. Snapshots stay.
+   * changes, requests and events. Snapshots stay. With `bucket`, only that bucket is as it was created.
    */
-  reset(): Promise<void>;
+  reset(options?: { bucket: string }): Promise<void>;
   /** Saves the complete state under a name, in memory. It replaces a snapshot of that name. */
   snapshot(name: string): Promise<void>;
   restore(name: string): Promise<void>;

@@ -59,6 +59,24 @@ function checkOptions(what, given, known) {
   }
 }
 
+/**
+ * Makes methods reject arguments beyond the number that they take, which would have no effect: `clearFaults("1")` would remove
+ * all.
+ */
+function limitArguments(type, numbers, prefix = "") {
+  for (const [name, number] of Object.entries(numbers)) {
+    const method = type.prototype[name];
+    type.prototype[name] = async function (...given) {
+      const surplus = given.slice(number).find((it) => it !== undefined);
+      if (surplus !== undefined) {
+        const taken = ["no argument", "one argument", "two arguments"][number];
+        throw new TypeError(`${prefix}${name} takes ${taken}: ${shown(surplus)} would have no effect`);
+      }
+      return method.apply(this, given);
+    };
+  }
+}
+
 /** Converts a JavaScript object for the test API. */
 function outward(what, given, known) {
   checkOptions(what, given, known);
@@ -72,4 +90,4 @@ function inward(record) {
   return Object.fromEntries(pairs);
 }
 
-module.exports = { checkOptions, inJavaScript, outward, inward, shown };
+module.exports = { checkOptions, limitArguments, inJavaScript, outward, inward, shown };

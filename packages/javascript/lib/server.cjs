@@ -5,7 +5,7 @@ const { inspect } = require("node:util");
 const { findBinary } = require("./binary.cjs");
 const { Control } = require("./control.cjs");
 const { LiteIOError } = require("./errors.cjs");
-const { checkOptions, shown } = require("./names.cjs");
+const { checkOptions, limitArguments, shown } = require("./names.cjs");
 const { Process } = require("./process.cjs");
 const { checkKnown, checkSettings } = require("./settings.cjs");
 const { Space, asyncDispose } = require("./space.cjs");
@@ -23,6 +23,9 @@ const FOREIGN = /^(LITEIO|MINIO|AWS|COM_ADOBE)_/;
 /** The main space of a server, which another process may have started. */
 class MainSpace extends Space {
   async space(name) {
+    if (name !== undefined && name !== null && typeof name !== "string") {
+      throw new TypeError(`space takes a name, not ${shown(name)}: a space starts with the buckets and the seed of the server`);
+    }
     const made = await this.control.call("POST", "/spaces", { body: { name } });
     return new Space(this.control, {
       name: made.name,
@@ -37,6 +40,8 @@ class MainSpace extends Space {
     return (await this.control.call("GET", "/spaces")).spaces.map(({ name }) => name);
   }
 }
+
+limitArguments(MainSpace, { space: 1, spaces: 0 });
 
 class Server extends MainSpace {
   constructor(process, options) {

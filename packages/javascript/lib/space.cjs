@@ -3,7 +3,7 @@
 
 const { inspect } = require("node:util");
 const { LiteIOError, TestApiError, WaitTimeout } = require("./errors.cjs");
-const { checkOptions, outward, inward } = require("./names.cjs");
+const { checkOptions, limitArguments, outward, inward, shown } = require("./names.cjs");
 
 // Names with the kinds of their values.
 const RULE = {
@@ -30,6 +30,14 @@ function noProxy(host) {
   const hosts = before.split(",").map((it) => it.trim()).filter((it) => it);
   const direct = (hosts.includes(host) ? hosts : [...hosts, host]).join(",");
   return { NO_PROXY: direct, no_proxy: direct };
+}
+
+/** Path of a snapshot. */
+function snapshotPath(method, name) {
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(`${method} takes the name of a snapshot, not ${shown(name)}`);
+  }
+  return `/snapshots/${encodeURIComponent(name)}`;
 }
 
 class Space {
@@ -73,16 +81,20 @@ class Space {
     };
   }
 
-  async reset() {
-    await this.call("POST", "/reset");
+  async reset(options) {
+    // All is removed only where nothing else can be meant, as with a variable for the bucket that has no value.
+    if (options !== undefined && (typeof options?.bucket !== "string" || Object.keys(options).length > 1)) {
+      throw new TypeError(`reset takes nothing, for all buckets, or { bucket: "photos" }, for one, not ${shown(options)}`);
+    }
+    await this.call("POST", "/reset", {}, options);
   }
 
   async snapshot(name) {
-    await this.call("PUT", `/snapshots/${encodeURIComponent(name)}`);
+    await this.call("PUT", snapshotPath("snapshot", name));
   }
 
   async restore(name) {
-    await this.call("POST", `/snapshots/${encodeURIComponent(name)}/restore`);
+    await this.call("POST", `${snapshotPath("restore", name)}/restore`);
   }
 
   async snapshots() {
@@ -90,7 +102,7 @@ class Space {
   }
 
   async deleteSnapshot(name) {
-    await this.call("DELETE", `/snapshots/${encodeURIComponent(name)}`);
+    await this.call("DELETE", snapshotPath("deleteSnapshot", name));
   }
 
   async fault(rule) {
@@ -244,5 +256,12 @@ class Clock {
     return new Date((await this.space.call("PUT", "/clock", {}, body)).now);
   }
 }
+
+limitArguments(Space, {
+  reset: 1, snapshot: 1, restore: 1, snapshots: 0, deleteSnapshot: 1, fault: 1, faults: 0, clearFaults: 0, requests: 1,
+  clearRequests: 0, waitForRequest: 2, waitForEvent: 2, delete: 0,
+});
+limitArguments(Fault, { hits: 0, remove: 0 }, "fault.");
+limitArguments(Clock, { now: 0, offset: 0, set: 1, advance: 1, reset: 0 }, "clock.");
 
 module.exports = { Space, Fault, Clock, asyncDispose };

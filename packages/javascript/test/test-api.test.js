@@ -66,6 +66,24 @@ test("a reset makes the buckets of the start again", { skip }, async () => {
   await server.stop();
 });
 
+test("a reset of a bucket leaves the others", { skip }, async () => {
+  const server = await startServer({ buckets: ["bucket", "other"] });
+  for (const scope of [server, await server.space()]) {
+    await put(scope);
+    await once(scope).send(new PutObjectCommand({ Bucket: "other", Key: "kept", Body: "body" }));
+    const refused = (error) => error instanceof TypeError && /^reset takes nothing, .* or { bucket: "photos" }/.test(error.message);
+    for (const options of [{ bucket: undefined }, {}, "bucket", null, { buckets: ["bucket"] }, { bucket: "bucket", key: "key" }]) {
+      await assert.rejects(scope.reset(options), refused);
+    }
+    assert.deepEqual(await keys(scope), ["key"]);
+    await scope.reset({ bucket: "bucket" });
+    assert.deepEqual(await keys(scope), []);
+    await once(scope).send(new HeadObjectCommand({ Bucket: "other", Key: "kept" }));
+    await assert.rejects(scope.reset({ bucket: "no-such-bucket" }), { status: 404 });
+  }
+  await server.stop();
+});
+
 withSpace("snapshots", async (space) => {
   await put(space, "before");
   await space.snapshot("one-object");
@@ -75,6 +93,13 @@ withSpace("snapshots", async (space) => {
   assert.deepEqual(await keys(space), ["before"]);
   await space.deleteSnapshot("one-object");
   await assert.rejects(space.restore("one-object"), { status: 404 });
+  for (const method of ["snapshot", "restore", "deleteSnapshot"]) {
+    for (const name of [undefined, "", { name: "one-object" }]) {
+      const refused = (error) => error instanceof TypeError && error.message.startsWith(`${method} takes the name of a snapshot, not `);
+      await assert.rejects(space[method](name), refused);
+    }
+  }
+  assert.deepEqual(await space.snapshots(), []);
 });
 
 withSpace("a fault is in force as often as it says", async (space, server) => {
@@ -148,6 +173,28 @@ withSpace("values of another kind are refused", async (space) => {
   await assert.rejects(space.waitForRequest({}, 500), told(/^the second argument of waitForRequest is an object .* not 500$/));
   await assert.rejects(space.waitForEvent({}, { timeout: "5" }), told(/timeout is a number, not '5'/));
   assert.deepEqual(await space.requests({ status: 404 }), []);
+});
+
+withSpace("arguments that a method does not take are refused", async (space, server) => {
+  const fault = await space.fault({ operation: "GetObject", status: 500 });
+  const refused = [
+    [() => space.clearFaults(fault.id), /^clearFaults takes no argument: '1' would have no effect$/],
+    [() => space.clearRequests({ bucket: "bucket" }), /^clearRequests takes no argument: { bucket: 'bucket' } would/],
+    [() => space.delete("other"), /^delete takes no argument/],
+    [() => space.fault({ status: 500 }, { times: 2 }), /^fault takes one argument: { times: 2 } would have no effect$/],
+    [() => space.requests({}, { limit: 1 }), /^requests takes one argument/],
+    [() => space.waitForRequest({}, {}, 500), /^waitForRequest takes two arguments: 500 would/],
+    [() => space.clock.reset(1000), /^clock\.reset takes no argument/],
+    [() => fault.remove("1"), /^fault\.remove takes no argument/],
+    [() => server.spaces("other"), /^spaces takes no argument/],
+    [() => server.space({ buckets: ["photos"] }), /^space takes a name, not { buckets: \[ 'photos' \] }: a space starts with the buckets/],
+  ];
+  for (const [call, message] of refused) {
+    await assert.rejects(call, (error) => error instanceof TypeError && message.test(error.message));
+  }
+  assert.equal((await space.faults()).length, 1);
+  assert.deepEqual(await server.spaces(), [space.name]);
+  await space.clearFaults(undefined);
 });
 
 withSpace("presigned URLs expire by the clock", async (space) => {
