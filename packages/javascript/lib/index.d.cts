@@ -145,8 +145,8 @@ export class Clock {
 /** A space: its own buckets, vector buckets and users, selected by its credentials. */
 export class Space {
   protected constructor();
-  /** Undefined for the main space of a server. */
-  readonly name: string | undefined;
+  /** `"main"` for the main space of a server. Requests without a signature reach a space by the header `x-liteio-space`. */
+  readonly name: string;
   readonly endpoint: string;
   readonly testEndpoint: string;
   readonly accessKeyId: string;

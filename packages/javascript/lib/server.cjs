@@ -8,7 +8,7 @@ const { LiteIOError } = require("./errors.cjs");
 const { checkOptions, limitArguments, shown } = require("./names.cjs");
 const { Process } = require("./process.cjs");
 const { checkKnown, checkSettings } = require("./settings.cjs");
-const { Space, asyncDispose } = require("./space.cjs");
+const { MAIN, Space, asyncDispose } = require("./space.cjs");
 
 // Names with the kinds of their values.
 const OPTIONS = {
@@ -22,6 +22,10 @@ const FOREIGN = /^(LITEIO|MINIO|AWS|COM_ADOBE)_/;
 
 /** The main space of a server, which another process may have started. */
 class MainSpace extends Space {
+  constructor(control, options) {
+    super(control, { ...options, name: MAIN });
+  }
+
   async space(name) {
     if (name !== undefined && name !== null && typeof name !== "string") {
       throw new TypeError(`space takes a name, not ${shown(name)}: a space starts with the buckets and the seed of the server`);

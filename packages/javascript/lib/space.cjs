@@ -16,6 +16,8 @@ const REQUEST_FILTER = {
 };
 const WAIT = { count: "whole", timeout: "number" };
 const EVENT_FILTER = { bucket: "pattern", key: "pattern", name: "pattern", since: "whole" };
+// Name of the space of a server itself.
+const MAIN = "main";
 // Vitest and Jest end a test after 5 s, without a word about what it waited for.
 const TIMEOUT_MS = 4000;
 // Of the recorded requests or events in the message of a wait that has failed.
@@ -147,7 +149,7 @@ class Space {
 
   /** Deletes the space and its contents. */
   async delete() {
-    if (this.name === undefined) {
+    if (this.name === MAIN) {
       throw new LiteIOError("the main space of a server cannot be deleted: reset() empties it");
     }
     await this.control.call("DELETE", `/spaces/${encodeURIComponent(this.name)}`);
@@ -264,4 +266,4 @@ limitArguments(Space, {
 limitArguments(Fault, { hits: 0, remove: 0 }, "fault.");
 limitArguments(Clock, { now: 0, offset: 0, set: 1, advance: 1, reset: 0 }, "clock.");
 
-module.exports = { Space, Fault, Clock, asyncDispose };
+module.exports = { MAIN, Space, Fault, Clock, asyncDispose };

@@ -84,6 +84,17 @@ test("a reset of a bucket leaves the others", { skip }, async () => {
   await server.stop();
 });
 
+test("requests without a signature reach a space by its name", { skip }, async () => {
+  const server = await startServer({ buckets: ["bucket:public"] });
+  for (const scope of [server, await server.space()]) {
+    await put(scope, "key", scope.name);
+    const answer = await fetch(`${scope.endpoint}/bucket/key`, { headers: { "x-liteio-space": scope.name } });
+    assert.equal(await answer.text(), scope.name);
+  }
+  assert.equal(server.name, "main");
+  await server.stop();
+});
+
 withSpace("snapshots", async (space) => {
   await put(space, "before");
   await space.snapshot("one-object");
