@@ -103,8 +103,8 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
             // The server does not come back to it: the target that is set later gets no events.
             Err(reason) if target.is_of_volume() => target.tally.warning(&format!(
                 "the notification configuration of {name} is not taken over: {reason} Set the notifications of the bucket \
-                 again, or move .liteio away and start with the variables of the target (MINIO_NOTIFY_…), which takes over \
-                 everything again"
+                 again; if only a target was not set, move .liteio away and start with its variables (MINIO_NOTIFY_…), which takes \
+                 over everything again"
             )),
             Err(reason) => without("notification configuration", &reason),
         }

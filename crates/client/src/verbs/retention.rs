@@ -130,6 +130,16 @@ async fn set_default(
     default: Option<(&str, Validity)>,
 ) -> Result<(), Error> {
     let remote = bucket(session, target)?;
+    // Object lock cannot be taken back: a bucket does not get it by the way.
+    if let Err(error) = remote.s3.raw_setting(&remote.bucket, "object-lock").await {
+        return Err(match error.code() {
+            NO_LOCK => Error::refused(
+                "the bucket does not support locking: make it with `mb --with-lock`, or give a bucket with \
+                 versions object lock by `aws s3api put-object-lock-configuration` first",
+            ),
+            _ => error,
+        });
+    }
     let mut lock = json!({ "ObjectLockEnabled": "Enabled" });
     if let Some((mode, validity)) = default {
         let (unit, number) = validity.unit();

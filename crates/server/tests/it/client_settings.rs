@@ -59,6 +59,8 @@ fn retentions_protect_and_are_told() {
     shell.ok(&["retention", "clear", "--recursive", "--versions", "a/locked"]);
     shell.ok(&["rm", "--version-id", &id(0), "a/locked/x/1"]);
 
+    shell.ok(&["mb", "a/plain"]);
+    shell.ok(&["version", "enable", "a/plain"]);
     let default = ["retention", "set", "--default", "compliance", "1y", "a/locked"];
     assert_eq!(shell.ok(&default), "Object locking 'COMPLIANCE' is configured for 1YEARS.\n");
     let json = shell.json(&["retention", "info", "--default", "a/locked"]);
@@ -71,6 +73,7 @@ fn retentions_protect_and_are_told() {
         (&["retention", "set", "governance", "30", "a/locked/x/2"], "no time"),
         (&["retention", "set", "governance", "30d", "a/locked"], "--recursive"),
         (&["retention", "set", "--default", "governance", "30d", "a/locked/x"], "no object"),
+        (&["retention", "set", "--default", "governance", "30d", "a/plain"], "mb --with-lock"),
     ] {
         let message = shell.fails(wrong);
         assert!(message.contains(word), "{message}");

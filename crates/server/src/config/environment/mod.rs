@@ -183,6 +183,14 @@ fn fill_credentials(
     profile: Option<Profile>,
     variables: &Variables,
 ) -> Result<(), ConfigError> {
+    let [(access, secret), ..] = PAIRS;
+    for name in [access, secret] {
+        let file = format!("{name}_FILE");
+        // An old secret must not count beside a new file.
+        if variables.get(name).is_some() && variables.get(&file).is_some() {
+            return error(format!("{name} and {file} are both set: remove one of them"));
+        }
+    }
     let is_given = |name| arguments.sources.get(name).is_some();
     let has = (is_given("access_key"), is_given("secret_key"));
     if is_given("credentials_file") || has == (true, true) {
@@ -261,14 +269,10 @@ fn fill_other_half(
 /// The value of a variable, or of the file that its `_FILE` sibling names, with the name of the
 /// variable that gave it.
 fn credential(name: &str, variables: &Variables) -> Result<Option<(String, String)>, ConfigError> {
-    let file = format!("{name}_FILE");
     if let Some(value) = variables.get(name) {
-        // An old secret must not count beside a new file.
-        if name.starts_with("LITEIO_") && variables.get(&file).is_some() {
-            return error(format!("{name} and {file} are both set: remove one of them"));
-        }
         return Ok(Some((name.to_owned(), value.to_owned())));
     }
+    let file = format!("{name}_FILE");
     let Some(path) = variables.get(&file).filter(|_| is_known(&file)) else { return Ok(None) };
     // Container engines mount secrets there, and MinIO accepts their bare names.
     let secret = Path::new("/run/secrets").join(path);
