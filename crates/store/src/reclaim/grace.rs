@@ -5,7 +5,7 @@
 //! may come back. The time counts from the first look of a reclaimer at an entry, which it notes in the
 //! entry: it is the same for whichever server works the queue off.
 
-use liteio_kv::Write as _;
+use liteio_kv::{Read as _, Write as _};
 
 use super::Queued;
 use crate::error::StoreError;
@@ -31,11 +31,31 @@ impl Store {
                 None => new.push(id),
             }
         }
-        self.queue_since(new, now_ms)?;
+        self.note_since(new, now_ms)?;
         Ok(over)
     }
 
-    /// Puts content into the queue, or notes of content that is in it, since when it is there.
+    /// Notes of content that is in the queue since when it is there.
+    fn note_since(&self, ids: Vec<ContentId>, now_ms: u64) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let noted = self.update_freeing(move |write, _| {
+            let entries: Vec<_> = ids.iter().map(space::deletion).collect();
+            write.fetch(&entries)?;
+            for entry in &entries {
+                // A failover may have lost the entry since it was read, and with it the end of the last record: the
+                // content is in use.
+                if write.get(entry)?.is_some() {
+                    write.put(entry, &now_ms.to_be_bytes())?;
+                }
+            }
+            Ok(Committed::new(()))
+        });
+        noted.wait()
+    }
+
+    /// Puts content that no record references into the queue, as of now.
     pub(crate) fn queue_since(&self, ids: Vec<ContentId>, now_ms: u64) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
