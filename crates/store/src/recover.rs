@@ -18,7 +18,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
 use liteio_blob::{BlobError, BlobId};
-use liteio_kv::{Read, Snapshot, Write as _};
+use liteio_kv::{Read, Snapshot, Transaction, Write as _};
 
 use crate::error::StoreError;
 use crate::limits::{RECLAIM_BATCH, SWEEP_BATCH};
@@ -138,13 +138,14 @@ impl Store {
         store.scan_orphans_of(&scan, &mut |orphan| {
             orphans.push(ContentId::Blob(orphan.0));
             if orphans.len() >= RECLAIM_BATCH {
-                store.queue_orphans(&mut orphans)?;
+                store.queue_orphans(&mut orphans, &ended)?;
             }
             Ok(())
         })?;
-        store.queue_orphans(&mut orphans)?;
+        store.queue_orphans(&mut orphans, &ended)?;
         ended.iter().try_for_each(|run| blobs.clean_run(*run))?;
         let forgotten = store.update_freeing(move |write, _| {
+            check_ended(write, &ended)?;
             for run in &ended {
                 write.delete(&space::server(*run))?;
             }
@@ -155,9 +156,22 @@ impl Store {
         Ok(())
     }
 
-    fn queue_orphans(&self, orphans: &mut Vec<ContentId>) -> Result<(), StoreError> {
+    /// Puts orphans of these runs, if there are any, into the deletion queue, as of now.
+    ///
+    /// # Errors
+    /// Those of [`check_ended`]; the errors of an update.
+    fn queue_orphans(&self, orphans: &mut Vec<ContentId>, ended: &[u32]) -> Result<(), StoreError> {
         let number = orphans.len() as u64;
-        self.queue_since(std::mem::take(orphans), self.shared().config.clock.now_ms())?;
+        let (ids, ended) = (std::mem::take(orphans), ended.to_vec());
+        let now_ms = self.shared().config.clock.now_ms();
+        let queued = self.update_freeing(move |write, _| {
+            check_ended(write, &ended)?;
+            for id in &ids {
+                write.put(&space::deletion(id), &now_ms.to_be_bytes())?;
+            }
+            Ok(Committed::new(()))
+        });
+        queued.wait()?;
         self.shared().counters.orphans_swept.fetch_add(number, Ordering::Relaxed);
         Ok(())
     }
@@ -273,6 +287,22 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Checks that runs are over still: a failover may have lost the end of one, which goes on then, and whose bodies get their records.
+///
+/// # Errors
+/// [`StoreError::Suspended`] if one is not.
+fn check_ended(write: &Transaction<'_>, runs: &[u32]) -> Result<(), StoreError> {
+    let running: Vec<_> = runs.iter().map(|run| space::running(*run)).collect();
+    write.fetch(&running)?;
+    for run in &running {
+        if write.get(run)?.is_some() {
+            let reason = "A server that had ended goes on behind a failover. Its bodies stay.";
+            return Err(StoreError::Suspended { reason: reason.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -54,18 +54,4 @@ impl Store {
         });
         noted.wait()
     }
-
-    /// Puts content that no record references into the queue, as of now.
-    pub(crate) fn queue_since(&self, ids: Vec<ContentId>, now_ms: u64) -> Result<(), StoreError> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let queued = self.update_freeing(move |write, _| {
-            for id in &ids {
-                write.put(&space::deletion(id), &now_ms.to_be_bytes())?;
-            }
-            Ok(Committed::new(()))
-        });
-        queued.wait()
-    }
 }

@@ -388,6 +388,48 @@ fn orphans_are_kept_for_the_grace() {
 }
 
 #[test]
+fn bodies_of_a_server_whose_end_a_failover_has_lost_stay() {
+    let clock = Arc::new(ManualClock::new(1_700_000_000_000));
+    let grace = Duration::from_secs(3600);
+    let first = SimulatedDatabase::new();
+    let blobs = ClusterBlobs::memory();
+    let one = open_server(1, &first, &blobs, &clock, grace);
+    create_bucket(&one, "bucket");
+    let staged = stage(&one, LONG).expect("staged");
+    let database = first.server();
+    let two = open_server(2, &database, &blobs, &clock, grace);
+    first.cut_off(true);
+    two.beat().expect("a beat");
+    database.advance(61_000);
+    // It takes over the jobs: each is asked for, and taken with the next beat.
+    for _ in 0..3 {
+        let _ = two.tidy();
+        two.beat().expect("a beat");
+    }
+    let sweeps = || two.for_job(Job::Sweep).expect("asked").is_some();
+    let mut commits = Vec::new();
+    while two.cluster_figures().is_none_or(|figures| figures.runs_waiting == 0) {
+        commits.push(database.commits());
+        sweeps();
+        clock.advance_ms(1_000);
+        two.beat().expect("a beat");
+    }
+    // One beat ends it, and the next one sees that.
+    let before = commits[commits.len() - 2];
+    database.fail_over((database.commits() - before) as usize);
+    // By what it has seen before the failover.
+    assert!(sweeps());
+    let _ = two.tidy();
+    first.cut_off(false);
+    one.beat().expect("nobody has ended it");
+    let options = PutOptions::default();
+    one.put_object(&bucket(&one, "bucket"), key("object"), staged, options).wait().expect("put");
+    // Behind the grace it would be deleted.
+    assert_eq!(one.deletions_waiting(1).expect("read"), 0);
+    assert_eq!(get(&one, "object"), LONG);
+}
+
+#[test]
 fn a_write_that_others_overtake_again_and_again_leaves_no_body_behind() {
     let servers = servers(1);
     let (database, store) = &servers[0];
