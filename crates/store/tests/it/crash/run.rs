@@ -1,6 +1,7 @@
 //! Runs a workload, and keeps account of what was acknowledged.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use liteio_disk::{Fault, SimulatedDisk};
@@ -19,6 +20,9 @@ use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage}
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
 use super::workload::{BUCKETS, KEYS, LOCKABLE, NAMES, Place, Step, TARGET};
 use super::{Check, Machine};
+
+/// Longest wait for a look at the free space.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The failure of a step.
 struct Failure {
@@ -100,7 +104,18 @@ impl Run {
         .iter()
         .enumerate()
         {
-            self.step(step, &Turn::new(seed, steps.len() + i), Some(fault))?;
+            let (before, begun) = (self.failures, Instant::now());
+            loop {
+                self.step(step, &Turn::new(seed, steps.len() + i), Some(fault))?;
+                // A drain that met the full disk looks for space by itself, and writes are refused until then.
+                let waits =
+                    self.failures > before && self.failure == StoreError::NoSpace.to_string();
+                if is_stopped || !waits || begun.elapsed() > PATIENCE {
+                    break;
+                }
+                self.failures = before;
+                std::thread::yield_now();
+            }
         }
         match (is_stopped, self.failures > failures, self.acknowledged != before) {
             (true, _, true) => Err("it writes, and says that it does not".to_owned()),
