@@ -90,10 +90,14 @@ mod tests {
     #[test]
     fn a_port_accepts_or_does_not() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("bound").port().to_string();
-        let ask = || run(&["-z", "127.0.0.1", &port].map(Into::into)).expect("a probe");
-        assert_eq!(ask(), ExitCode::SUCCESS);
-        drop(listener);
-        assert_eq!(ask(), ExitCode::FAILURE);
+        // Bound and not listening: nobody else can take its port meanwhile.
+        let silent = tokio::net::TcpSocket::new_v4().expect("a socket");
+        silent.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+        let ask = |address: std::io::Result<std::net::SocketAddr>| {
+            let port = address.expect("bound").port().to_string();
+            run(&["-z", "127.0.0.1", &port].map(Into::into)).expect("a probe")
+        };
+        assert_eq!(ask(listener.local_addr()), ExitCode::SUCCESS);
+        assert_eq!(ask(silent.local_addr()), ExitCode::FAILURE);
     }
 }
