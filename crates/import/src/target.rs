@@ -53,7 +53,7 @@ pub(crate) struct Target {
     pub(crate) event_targets: Vec<KnownTarget>,
     /// The tiers that the server will have, by their names and classes.
     pub(crate) tiers: Vec<String>,
-    /// What the server gives new buckets.
+    /// The settings that the server gives new buckets.
     pub(crate) new_buckets: NewBuckets,
     /// Set if the caller no longer waits.
     given_up: Arc<AtomicBool>,

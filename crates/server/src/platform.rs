@@ -100,7 +100,7 @@ pub(crate) fn refusal_of_a_file(directory: &Path) -> String {
     )
 }
 
-/// What makes a directory, and all in it, usable for `user`. The owner of what may belong to others is never to be changed.
+/// The advice that makes a directory, and all in it, usable for `user`. It never changes the owner of a directory of others.
 fn advice(directory: &Path, user: u32, owner: u32) -> String {
     let shown = directory.display();
     if user == owner {

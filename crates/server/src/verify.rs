@@ -44,11 +44,11 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
 const COPY_ADVICE: &str = "To back a data directory up, use `liteio backup copy`, or copy it while no server uses it, or \
      from a snapshot of its volume: any other copy of a directory in use is damaged.";
 
-/// What helps where objects are damaged.
+/// The advice for damaged objects.
 const DAMAGE_ADVICE: &str = "`liteio restore` brings everything back from a backup. Without one, `liteio repair` tells which objects \
                              would be given up.";
 
-/// What helps where the metadata are so damaged that they cannot be opened, or repaired.
+/// The advice for metadata that are too damaged to be opened or repaired.
 pub(crate) const METADATA_ADVICE: &str = "`liteio restore` brings everything back from a backup. Without one, `liteio backup copy --data-dir \
                                           DIR NEW` may still read everything; repair cannot mend a part of the metadata itself";
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified};
 pub(crate) use pool::Pool;
-pub(crate) use protection::Kept;
+pub(crate) use protection::{Kept, NO_LOCK, has_lock};
 pub(crate) use reader::Reader;
 pub(crate) use same::{is_same, is_within, names_within, refuse_same};
 pub(crate) use upload::{Sizes, upload};

@@ -21,7 +21,7 @@ const EVENT_HOLD: &str = "x-amz-object-lock-event-hold";
 const LEGAL_HOLD: &str = "x-amz-object-lock-legal-hold";
 
 /// The code for a bucket without object lock.
-const NO_LOCK: &str = "ObjectLockConfigurationNotFoundError";
+pub(crate) const NO_LOCK: &str = "ObjectLockConfigurationNotFoundError";
 
 /// The protection that copies keep beside metadata and tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,12 @@ impl Protection {
         let mut headers = headers(head, kept, Timestamp::now());
         let is_lock = |(name, _): &(String, String)| name.starts_with(LOCK);
         let mut lost = None;
-        if headers.iter().any(is_lock) && !has_lock(target).await? {
+        // A user without the right to read the setting may have the right to write retentions: the write fails if not.
+        let may_lock = async || match has_lock(target).await {
+            Err(error) if error.status() == Some(403) => Ok(true),
+            found => found,
+        };
+        if headers.iter().any(is_lock) && !may_lock().await? {
             headers.retain(|header| !is_lock(header));
             lost =
                 Some("its retention or legal hold is lost, because the bucket has no object lock");
@@ -83,12 +88,14 @@ fn headers(head: &Head, kept: Kept, now: Timestamp) -> Vec<(String, String)> {
     head.headers.iter().filter(|(name, _)| is_kept(name.as_str())).filter_map(text).collect()
 }
 
-async fn has_lock(target: &Remote) -> Result<bool, Error> {
+/// `true` if the bucket has object lock.
+///
+/// # Errors
+/// The service does not tell, or not this user.
+pub(crate) async fn has_lock(target: &Remote) -> Result<bool, Error> {
     match target.s3.raw_setting(&target.bucket, "object-lock").await {
         Ok(_) => Ok(true),
         Err(error) if error.code() == NO_LOCK => Ok(false),
-        // Whoever may not read the setting may still write retentions: the write tells.
-        Err(error) if error.status() == Some(403) => Ok(true),
         Err(error) => Err(error),
     }
 }

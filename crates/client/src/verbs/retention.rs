@@ -14,6 +14,7 @@ use crate::s3::{Retention, Shape};
 use crate::session::Session;
 use crate::target::{Remote, Target};
 use crate::text::in_words;
+use crate::transfer::{NO_LOCK, has_lock};
 
 /// A document of the object lock of a bucket.
 const LOCK: Shape = Shape {
@@ -23,9 +24,6 @@ const LOCK: Shape = Shape {
     flags: &[],
     parents: &["Rule", "DefaultRetention"],
 };
-
-/// The code for a bucket without object lock.
-const NO_LOCK: &str = "ObjectLockConfigurationNotFoundError";
 
 pub(super) async fn run(session: &Arc<Session>, verb: RetentionVerb) -> Result<(), Error> {
     match verb {
@@ -131,14 +129,11 @@ async fn set_default(
 ) -> Result<(), Error> {
     let remote = bucket(session, target)?;
     // Object lock cannot be taken back: a bucket does not get it by the way.
-    if let Err(error) = remote.s3.raw_setting(&remote.bucket, "object-lock").await {
-        return Err(match error.code() {
-            NO_LOCK => Error::refused(
-                "the bucket does not support locking: make it with `mb --with-lock`, or give a bucket with \
-                 versions object lock by `aws s3api put-object-lock-configuration` first",
-            ),
-            _ => error,
-        });
+    if !has_lock(&remote).await? {
+        return Err(Error::refused(
+            "the bucket does not support locking: make it with `mb --with-lock`, or give a bucket with \
+             versions object lock by `aws s3api put-object-lock-configuration` first",
+        ));
     }
     let mut lock = json!({ "ObjectLockEnabled": "Enabled" });
     if let Some((mode, validity)) = default {

@@ -421,7 +421,7 @@ fn bodies_of_a_server_whose_end_a_failover_has_lost_stay() {
     assert!(sweeps());
     let _ = two.tidy();
     first.cut_off(false);
-    one.beat().expect("nobody has ended it");
+    one.beat().expect("a beat of a server that was not ended");
     let options = PutOptions::default();
     one.put_object(&bucket(&one, "bucket"), key("object"), staged, options).wait().expect("put");
     // Behind the grace it would be deleted.

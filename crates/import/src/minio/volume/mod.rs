@@ -71,7 +71,7 @@ pub struct Settings<'s> {
     pub event_targets: Vec<KnownTarget>,
     /// The tiers that the server has, by their names and classes.
     pub tiers: Vec<String>,
-    /// What the server gives new buckets.
+    /// The settings that the server gives new buckets.
     pub new_buckets: NewBuckets,
     /// Names of the webhooks that MinIO's variables turn off, whatever its settings say.
     pub turned_off: Vec<String>,
