@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use liteio_blob::{BlobId, BlobStore};
 use liteio_kv::Transaction;
+use liteio_kv::database::PrimaryId;
 
 use super::cluster::{Cluster, Job, Kept, Opened, Reading, Sleeper, Term};
 use super::{Gate, Holds, Pins, Signals, Staging, TierState, Work};
@@ -48,7 +49,11 @@ impl Cluster for Alone {
         Kept { _pin: (opened == Opened::Begun).then(pin), open: None }
     }
 
-    fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {
+    fn may_delete(
+        &self,
+        queued: &mut Vec<ContentId>,
+        _at: Option<PrimaryId>,
+    ) -> Result<(), StoreError> {
         // A reader that starts now does not find the content; older readers have pinned theirs
         // after this wait.
         self.pins.wait_for_sections();
@@ -60,7 +65,11 @@ impl Cluster for Alone {
         Ok(())
     }
 
-    fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError> {
+    fn may_delete_in_tier(
+        &self,
+        body: &[u8; 16],
+        _at: Option<PrimaryId>,
+    ) -> Result<bool, StoreError> {
         // Afterwards all readers with a snapshot from before its removal have registered.
         self.pins.wait_for_sections();
         Ok(!self.tiers.is_read(body))
@@ -101,7 +110,7 @@ mod tests {
 
     fn deletable(shared: &Shared, queued: &[ContentId]) -> Vec<ContentId> {
         let mut queued = queued.to_vec();
-        shared.cluster.may_delete(&mut queued).expect("asked");
+        shared.cluster.may_delete(&mut queued, None).expect("asked");
         queued
     }
 
@@ -138,7 +147,7 @@ mod tests {
     fn a_body_in_a_tier_is_deleted_once_no_reader_needs_it() {
         let shared = alone();
         let reader = crate::process::TierReader::new(&shared, [1; 16], "cold").expect("a reader");
-        let may_delete = |id| shared.cluster.may_delete_in_tier(&[id; 16]).expect("asked");
+        let may_delete = |id| shared.cluster.may_delete_in_tier(&[id; 16], None).expect("asked");
         assert!(!may_delete(1) && may_delete(2));
         drop(reader);
         assert!(may_delete(1));

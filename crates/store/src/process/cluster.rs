@@ -91,11 +91,15 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
 
     /// Leaves in `queued` the content that may be deleted: no reader of any process needs it, nor a
     /// running backup. The transactions that removed its last references are committed, and what
-    /// `queued` was read from came later.
+    /// `queued` was read from came later. `at` is the primary of the database.
     ///
     /// # Errors
     /// The errors of asking the others. Nothing may be deleted then.
-    fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError>;
+    fn may_delete(
+        &self,
+        queued: &mut Vec<ContentId>,
+        at: Option<PrimaryId>,
+    ) -> Result<(), StoreError>;
 
     /// Time for which content stays in the queue before [`Cluster::may_delete`] is asked about it: a database that
     /// has lost its last commits, or was restored, may have records of it again.
@@ -108,7 +112,11 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The errors of asking the others.
-    fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError>;
+    fn may_delete_in_tier(
+        &self,
+        body: &[u8; 16],
+        at: Option<PrimaryId>,
+    ) -> Result<bool, StoreError>;
 
     /// `true` if a record of a running process may come to reference this blob, so that it is no
     /// orphan yet. Asked before the snapshot in which its record is looked for.

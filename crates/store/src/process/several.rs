@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use liteio_blob::BlobId;
+use liteio_kv::database::PrimaryId;
 use liteio_kv::{Read as _, Transaction};
 use parking_lot::Mutex;
 
@@ -124,12 +125,20 @@ impl Cluster for OneOfSeveral {
         self.alone.keep(content, opened)
     }
 
-    fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {
-        self.alone.may_delete(queued)
+    fn may_delete(
+        &self,
+        queued: &mut Vec<ContentId>,
+        at: Option<PrimaryId>,
+    ) -> Result<(), StoreError> {
+        self.alone.may_delete(queued, at)
     }
 
-    fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError> {
-        self.alone.may_delete_in_tier(body)
+    fn may_delete_in_tier(
+        &self,
+        body: &[u8; 16],
+        at: Option<PrimaryId>,
+    ) -> Result<bool, StoreError> {
+        self.alone.may_delete_in_tier(body, at)
     }
 
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError> {

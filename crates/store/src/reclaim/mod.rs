@@ -271,7 +271,7 @@ impl Store {
             // Nothing of it is an update, and it cannot be undone.
             self.check_term()?;
             // Synced → no reader left. The entries are committed.
-            self.shared().cluster.may_delete(&mut batch)?;
+            self.shared().cluster.may_delete(&mut batch, self.kv()?.primary())?;
             report.waiting += (queued - batch.len()) as u64;
             let mut blobs = Vec::new();
             for id in batch {

@@ -96,7 +96,7 @@ impl Store {
         }
         // The commit is done, so a reader that starts now does not find them.
         let mut unread = unlinked.iter().copied().map(ContentId::Blob).collect();
-        self.shared().cluster.may_delete(&mut unread)?;
+        self.shared().cluster.may_delete(&mut unread, self.kv()?.primary())?;
         let unread: HashSet<ContentId> = unread.into_iter().collect();
         let mut failed = Ok(());
         unlinked.retain(|id| {

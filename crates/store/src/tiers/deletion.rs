@@ -68,7 +68,8 @@ impl Store {
     /// [`StoreError::Suspended`] if another server deletes them.
     pub fn is_tier_body_read(&self, deletion: &TierDeletion) -> Result<bool, StoreError> {
         self.check_term()?;
-        Ok(!self.shared().cluster.may_delete_in_tier(&deletion.id)?)
+        let at = self.kv()?.primary();
+        Ok(!self.shared().cluster.may_delete_in_tier(&deletion.id, at)?)
     }
 
     /// Forgets a body whose remote objects are gone. Waits for the disk.

@@ -117,6 +117,8 @@ struct State {
     servers: BTreeMap<u32, ServerRecord>,
     /// Runs that may commit at the last beat.
     running: Vec<u32>,
+    /// The primary at which what follows was seen.
+    queues_at: Option<PrimaryId>,
     /// Content in the deletion queue.
     content: FirstSeen<ContentId>,
     /// Bodies in the deletion queue of tiers.
@@ -197,6 +199,15 @@ fn users_stamp(from: &impl Read) -> Result<u64, StoreError> {
 }
 
 impl State {
+    /// Forgets when what is queued was seen at another primary: a failover may have lost an entry, whose content was in use
+    /// until it was queued again.
+    fn see_queues_at(&mut self, primary: Option<PrimaryId>) {
+        if self.queues_at != primary {
+            (self.content, self.bodies) = Default::default();
+            self.queues_at = primary;
+        }
+    }
+
     fn serving(&self, monotonic_ms: u64) -> Result<(), StoreError> {
         if self.is_ended {
             return Err(Servers::ended());
@@ -284,10 +295,15 @@ impl Cluster for Servers {
         Kept { open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
     }
 
-    fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {
+    fn may_delete(
+        &self,
+        queued: &mut Vec<ContentId>,
+        at: Option<PrimaryId>,
+    ) -> Result<(), StoreError> {
         self.serving()?;
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
+        state.see_queues_at(at);
         let horizon_ms = self.horizon_ms(&state, now_ms);
         queued.retain(|id| state.content.is_before(*id, now_ms, horizon_ms));
         Ok(())
@@ -297,10 +313,15 @@ impl Cluster for Servers {
         self.config.deletion_grace
     }
 
-    fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError> {
+    fn may_delete_in_tier(
+        &self,
+        body: &[u8; 16],
+        at: Option<PrimaryId>,
+    ) -> Result<bool, StoreError> {
         self.serving()?;
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
+        state.see_queues_at(at);
         let horizon_ms = self.horizon_ms(&state, now_ms);
         let horizon_ms = horizon_ms.saturating_sub(ms(self.config.deletion_grace));
         Ok(state.bodies.is_before(*body, now_ms, horizon_ms))

@@ -225,7 +225,7 @@ fn content_is_deleted_once_no_reader_of_any_server_needs_it() {
     second.beat();
     let deletable = |queued: &[ContentId]| {
         let mut queued = queued.to_vec();
-        first.servers.may_delete(&mut queued).expect("asked");
+        first.servers.may_delete(&mut queued, None).expect("asked");
         queued
     };
     let beat = || {
@@ -263,6 +263,31 @@ fn content_is_deleted_once_no_reader_of_any_server_needs_it() {
     assert!(is_suspended(second.servers.still_keeping(&kept)));
     let kept = second.servers.keep(&content, Opened::Whole);
     second.servers.still_keeping(&kept).expect("it is new");
+}
+
+#[test]
+fn the_time_in_a_queue_counts_anew_after_a_failover_which_may_have_lost_the_entry() {
+    let rig = Rig::new();
+    let server = rig.server(1);
+    let content = ContentId::Blob([1; 16]);
+    let may_delete = |at| {
+        let mut queued = vec![content];
+        server.servers.may_delete(&mut queued, at).expect("asked");
+        let in_tier = server.servers.may_delete_in_tier(&[1; 16], at).expect("asked");
+        assert_eq!(queued.len(), usize::from(in_tier));
+        in_tier
+    };
+    let beat = || {
+        rig.pass(Duration::from_secs(3));
+        server.beat();
+    };
+    beat();
+    assert!(!may_delete(Some(1)));
+    beat();
+    // It may have been in use since, and be queued again only now.
+    assert!(!may_delete(Some(2)));
+    beat();
+    assert!(may_delete(Some(2)));
 }
 
 #[test]
