@@ -371,6 +371,34 @@ def test_notifications_go_on_to_the_webhooks_of_minio(tmp_path, token, expected)
     receiver.server.shutdown()
 
 
+def test_an_event_goes_to_two_webhooks_and_one_rule_that_is_left_out_leaves_the_others(tmp_path):
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    receivers = {"T1": Receiver(), "T2": Receiver()}
+    more = {}
+    for name, receiver in receivers.items():
+        more |= {f"MINIO_NOTIFY_WEBHOOK_ENABLE_{name}": "on", f"MINIO_NOTIFY_WEBHOOK_ENDPOINT_{name}": receiver.url}
+    minio = Minio(volume, **more)
+    minio.mc("mb", "m/pictures")
+    rules = [("T1", "put"), ("T2", "put"), ("T2", "get")]
+    for name, event in rules:
+        minio.mc("event", "add", "m/pictures", f"arn:minio:sqs::{name}:webhook", "--event", event)
+    minio.stop()
+
+    liteio = LiteIo(volume, **more).ready()
+    client = s3(liteio.endpoint)
+    rules = client.get_bucket_notification_configuration(Bucket="pictures")["QueueConfigurations"]
+    assert [it["QueueArn"] for it in rules] == ["arn:minio:sqs::T1:webhook", "arn:minio:sqs::T2:webhook"]
+    client.put_object(Bucket="pictures", Key="a", Body=b"x")
+    for receiver in receivers.values():
+        receiver.event("a")
+        receiver.server.shutdown()
+    liteio.stop()
+    liteio.log.seek(0)
+    log = liteio.log.read()
+    assert "arn:minio:sqs::T2:webhook (s3:ObjectAccessed:*) of pictures is not taken over" in log
+
+
 @pytest.mark.parametrize("key", ["", KMS_KEY])
 def test_compressed_objects_are_decompressed(tmp_path, key):
     volume = tmp_path / "volume"

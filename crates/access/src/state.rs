@@ -40,7 +40,8 @@ pub struct App {
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
     pub allows_keys_in_plain: bool,
     /// `true` in the place of a MinIO server: archives are extracted (`X-Amz-Meta-Snowball-Auto-Extract`) and names
-    /// force-deleted (`x-minio-force-delete`), which is refused otherwise; statuses and the actions that requests need are MinIO's.
+    /// force-deleted (`x-minio-force-delete`), and notifications may overlap, which is refused otherwise; statuses and the actions that
+    /// requests need are MinIO's.
     pub acts_as_minio: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,

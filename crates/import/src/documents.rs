@@ -98,15 +98,24 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         let kind_of = |name: &str| {
             target.event_targets.iter().find(|known| known.name == name).map(|known| known.kind)
         };
-        match foreign::notifications(documents.notifications, &kind_of) {
-            Ok(notifications) => settings.notifications = notifications,
+        let missing = |what: &str, reason: &str| {
+            if !target.is_of_volume() {
+                return without(what, reason);
+            }
             // The server does not come back to it: the target that is set later gets no events.
-            Err(reason) if target.is_of_volume() => target.tally.warning(&format!(
-                "the notification configuration of {name} is not taken over: {reason} Set the notifications of the bucket \
-                 again; if only a target was not set, move .liteio away and start with its variables (MINIO_NOTIFY_…), which takes \
-                 over everything again"
-            )),
-            Err(reason) => without("notification configuration", &reason),
+            target.tally.warning(&format!(
+                "the {what} of {name} is not taken over: {reason} Set the notifications of the bucket again; if only a target \
+                 was not set, move .liteio away and start with its variables (MINIO_NOTIFY_…), which takes over everything again"
+            ));
+        };
+        match foreign::notifications(documents.notifications, &kind_of) {
+            Ok((notifications, left_out)) => {
+                settings.notifications = notifications;
+                for one in left_out {
+                    missing(&format!("notification to {}", one.name), &one.reason);
+                }
+            }
+            Err(reason) => missing("notification configuration", &reason),
         }
     }
     settings
@@ -188,6 +197,43 @@ mod tests {
         assert_eq!((&*rules[0].target, &*rules[0].prefix), ("T1", "in/"));
         assert_eq!(rules[0].events, ["ObjectCreated:*"]);
         assert_eq!(of(&["T2"]).notifications, None);
+    }
+
+    #[test]
+    fn a_notification_that_cannot_be_taken_leaves_the_others() {
+        let rule = |target: &str, event: &str| {
+            format!(
+                "<QueueConfiguration><Id></Id><Event>{event}</Event><Queue>arn:minio:sqs::{target}:webhook</Queue>\
+                 </QueueConfiguration>"
+            )
+        };
+        // As MinIO, which sends an event to each target, and knows events that never occur here.
+        let rules = [
+            rule("T1", "s3:ObjectAccessed:*"),
+            rule("T1", "s3:ObjectCreated:*"),
+            rule("T3", "s3:ObjectCreated:*"),
+            rule("T2", "s3:ObjectCreated:*"),
+        ];
+        let document =
+            format!("<NotificationConfiguration>{}</NotificationConfiguration>", rules.concat());
+        let notifications = document.as_bytes();
+        let documents = Documents { notifications, ..Default::default() };
+        let settings = settings(&target(KeyRing::default(), &["T1", "T2"]), "bucket", &documents);
+        let taken = settings.notifications.expect("two");
+        let targets: Vec<&str> = taken.rules.iter().map(|rule| &*rule.target).collect();
+        assert_eq!(targets, ["T1", "T2"]);
+        let kept = String::from_utf8(taken.document).expect("text");
+        assert!(!kept.contains("ObjectAccessed") && !kept.contains("T3"), "{kept}");
+
+        let kind_of = |name: &str| (name != "T3").then_some("webhook");
+        let (_, left_out) = foreign::notifications(notifications, &kind_of).expect("a document");
+        let names: Vec<&str> = left_out.iter().map(|one| &*one.name).collect();
+        let expected = [
+            "arn:minio:sqs::T1:webhook (s3:ObjectAccessed:*)",
+            "arn:minio:sqs::T3:webhook (s3:ObjectCreated:*)",
+        ];
+        assert_eq!(names, expected);
+        assert!(left_out[1].reason.contains("no target named 'T3'"), "{}", left_out[1].reason);
     }
 
     fn transition(class: &str) -> String {

@@ -9,7 +9,7 @@ use s3s::dto::{
     PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
     QueueConfiguration, TopicConfiguration,
 };
-use s3s::{S3Response, S3Result, s3_error};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, name_rules, to_xml};
 use super::details::Details;
@@ -114,6 +114,14 @@ impl Destination {
     }
 }
 
+/// AWS's message for two rules that may select the same event.
+const OVERLAP: &str =
+    "Configurations overlap. Configurations on the same bucket cannot share a common event type.";
+
+/// MinIO's message for the same rule twice, by which `mc event add --ignore-existing` knows it.
+const SAME: &str = "An object key name filtering rule defined with overlapping prefixes, overlapping suffixes, or \
+                    overlapping combinations of prefixes and suffixes for the same event types.";
+
 /// A configuration of any kind.
 struct Sent<'a> {
     destination: Destination,
@@ -134,7 +142,8 @@ pub(super) async fn put_bucket_notification_configuration(
         let target = app.event_targets.iter().find(|target| target.name == name);
         target.filter(|target| target.is_open_to(user)).map(|target| target.kind)
     };
-    let notifications = parse(&kind_of, input.notification_configuration)?;
+    let sent = input.notification_configuration;
+    let notifications = parse(&kind_of, app.acts_as_minio, sent)?;
     let cause = event_cause::always(&granted, &headers, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
@@ -161,9 +170,11 @@ pub(super) async fn get_bucket_notification_configuration(
 /// The kind of the target with a name, if there is one for the sender.
 pub(super) type KindOf<'a> = &'a dyn Fn(&str) -> Option<&'static str>;
 
-/// Parses and checks a configuration; `None` if it is empty.
+/// Parses and checks a configuration; `None` if it is empty. Where its rules `may_overlap`, as on MinIO, only the same rule
+/// twice is refused.
 pub(super) fn parse(
     kind_of: KindOf<'_>,
+    may_overlap: bool,
     mut sent: NotificationConfiguration,
 ) -> S3Result<Option<Notifications>> {
     if sent.event_bridge_configuration.is_some() {
@@ -190,19 +201,59 @@ pub(super) fn parse(
                 "The IDs of notification configurations must differ.",
             ));
         }
-    }
-    for (place, rule) in rules.iter().enumerate() {
-        if rules[..place].iter().any(|other| rule.overlaps(other)) {
-            return Err(error::invalid_argument(
-                "Configurations overlap. Configurations on the same bucket cannot share a common \
-                 event type.",
-            ));
+        for (place, (rule, one)) in rules.iter().zip(&all).enumerate() {
+            let mut before = rules.iter().zip(&all).take(place);
+            let found = match may_overlap {
+                false => before.any(|(other, _)| rule.overlaps(other)).then_some(OVERLAP),
+                true => before.any(|other| is_same((rule, one), other)).then_some(SAME),
+            };
+            if let Some(message) = found {
+                return Err(error::invalid_argument(message));
+            }
         }
     }
     if rules.is_empty() {
         return Ok(None);
     }
     Ok(Some(Notifications { rules, document: to_xml(&sent)? }))
+}
+
+/// Takes out the configurations that cannot be kept. Returns the ARN and the events of each, and the reason.
+pub(super) fn take_unusable(
+    kind_of: KindOf<'_>,
+    sent: &mut NotificationConfiguration,
+) -> Vec<(String, S3Error)> {
+    let (mut unusable, mut are_usable) = (Vec::new(), Vec::new());
+    for one in all_of(sent) {
+        let parsed = parse_one(kind_of, &one);
+        are_usable.push(parsed.is_ok());
+        if let Err(reason) = parsed {
+            let (arn, events) = (error::quoted(one.arn), one.events.join(", "));
+            unusable.push((format!("{arn} ({})", error::quoted(&events)), reason));
+        }
+    }
+    // In the order of `all_of`.
+    let mut are_usable = are_usable.into_iter();
+    let mut is_next_usable = || are_usable.next().unwrap_or(true);
+    if let Some(topics) = &mut sent.topic_configurations {
+        topics.retain(|_| is_next_usable());
+    }
+    if let Some(queues) = &mut sent.queue_configurations {
+        queues.retain(|_| is_next_usable());
+    }
+    if let Some(functions) = &mut sent.lambda_function_configurations {
+        functions.retain(|_| is_next_usable());
+    }
+    unusable
+}
+
+/// `true` for two configurations that differ in their IDs at most.
+fn is_same(
+    (rule, sent): (&NotificationRule, &Sent<'_>),
+    (other, before): (&NotificationRule, &Sent<'_>),
+) -> bool {
+    let has_filter_of_other = rule.prefix == other.prefix && rule.suffix == other.suffix;
+    sent.arn == before.arn && sent.events == before.events && has_filter_of_other
 }
 
 fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {

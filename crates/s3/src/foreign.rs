@@ -92,17 +92,31 @@ pub fn check_versioning(document: &[u8]) -> Result<(), String> {
     bucket_versioning::refuse_exclusions(document).map_err(reason)
 }
 
-/// Parses the notifications of a bucket; `None` if there are none. `kind_of` has the kinds of
-/// targets by their names.
+/// A notification that a bucket cannot have here.
+#[derive(Debug)]
+pub struct LeftOutNotification {
+    /// Its ARN and events.
+    pub name: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Parses the notifications of a bucket, `None` if there are none, and names those that it cannot have. Rules may overlap, as on
+/// MinIO. `kind_of` has the kinds of targets by their names.
 ///
 /// # Errors
 /// The reason why the document is rejected.
 pub fn notifications(
     document: &[u8],
     kind_of: &dyn Fn(&str) -> Option<&'static str>,
-) -> Result<Option<Notifications>, String> {
+) -> Result<(Option<Notifications>, Vec<LeftOutNotification>), String> {
     let sent = bucket_settings::from_xml::<NotificationConfiguration>(document);
-    sent.and_then(|sent| bucket_notification::parse(kind_of, sent)).map_err(reason)
+    let mut sent = sent.map_err(reason)?;
+    let unusable = bucket_notification::take_unusable(kind_of, &mut sent);
+    let left_out = |(name, error)| LeftOutNotification { name, reason: reason(error) };
+    let left_out = unusable.into_iter().map(left_out).collect();
+    let notifications = bucket_notification::parse(kind_of, true, sent).map_err(reason)?;
+    Ok((notifications, left_out))
 }
 
 fn reason(error: S3Error) -> String {

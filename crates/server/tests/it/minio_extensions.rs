@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use crate::command::Running;
 use crate::prepare::{tar, tar_entry};
 use crate::raw::{Keys, OWNER, RawServer, Request, send};
+use crate::receiver::Receiver;
 use crate::reply::Reply;
 
 const KEYS: Keys = Keys { access: "minioadmin", secret: "minioadmin" };
@@ -21,9 +22,13 @@ struct Minio {
 
 impl Minio {
     fn start() -> Minio {
+        Minio::start_with(&[])
+    }
+
+    fn start_with(more: &[&str]) -> Minio {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let arguments = ["server", "--memory", "--profile", "minio", "--address", "127.0.0.1:0"];
-        let running = Running::start_with(&directory, &arguments, &[]);
+        let running = Running::start_with(&directory, &[&arguments[..], more].concat(), &[]);
         Minio { running, _directory: directory }
     }
 
@@ -374,4 +379,42 @@ fn a_role_that_does_not_exist_is_a_session_of_the_sender() {
     let other = RawServer::start();
     let refusal = other.send(&assume("DurationSeconds=3600", OWNER).bytes());
     assert_eq!(refusal.status, 400, "{}", refusal.text());
+}
+
+fn queue(target: &str, events: &[&str], prefix: &str) -> String {
+    let events = events.iter().map(|event| format!("<Event>{event}</Event>"));
+    format!(
+        "<QueueConfiguration><Queue>arn:minio:sqs::{target}:webhook</Queue>{}<Filter><S3Key><FilterRule><Name>prefix</Name>\
+         <Value>{prefix}</Value></FilterRule></S3Key></Filter></QueueConfiguration>",
+        events.collect::<String>()
+    )
+}
+
+#[tokio::test]
+async fn notifications_may_overlap_and_each_target_gets_an_event_once() {
+    const CREATED: &[&str] = &["s3:ObjectCreated:*"];
+    let (mut one, mut two) = (Receiver::start().await, Receiver::start().await);
+    let webhooks = [format!("one={}", one.url()), format!("two={}", two.url())];
+    let webhooks = ["--webhook", &*webhooks[0], "--webhook", &*webhooks[1]];
+    let server = Minio::start_with(&webhooks);
+    server.does("PUT", "/photos");
+    let set = |rules: &[String]| {
+        let document =
+            format!("<NotificationConfiguration>{}</NotificationConfiguration>", rules.concat());
+        server.set("/photos?notification", &document)
+    };
+    let removed = ["s3:ObjectCreated:Put", "s3:ObjectRemoved:*"];
+    let rules =
+        [queue("one", CREATED, ""), queue("two", CREATED, ""), queue("two", &removed, "in/")];
+    assert_eq!(set(&rules).status, 200);
+    // `mc event add --ignore-existing` looks for these words.
+    let twice = [queue("one", CREATED, ""), queue("two", CREATED, ""), queue("one", CREATED, "")];
+    refused(&set(&twice), 400, "InvalidArgument", "defined with overlapping prefixes");
+    server.does("PUT", "/photos/in/a");
+    server.does("DELETE", "/photos/in/a");
+    server.does("PUT", "/photos/b");
+    let expected = ["s3:TestEvent", "ObjectCreated:Put in/a", "ObjectCreated:Put b"];
+    assert_eq!(one.events(3).await, expected);
+    let expected = [&expected[..2], &["ObjectRemoved:Delete in/a", expected[2]]].concat();
+    assert_eq!(two.events(4).await, expected);
 }

@@ -7,7 +7,7 @@ use super::event::EventKind;
 /// The notifications of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notifications {
-    /// Rules, in order. No two of them select the same event.
+    /// Rules, in order. Several may select the same event: each of their targets gets it once.
     pub rules: Vec<NotificationRule>,
     /// Document from which they were read. Clients get it back.
     pub document: Vec<u8>,
@@ -56,9 +56,15 @@ fn share(one: &str, other: &str) -> bool {
 }
 
 impl Notifications {
-    /// The rule that selects events of a kind for a key.
-    pub(crate) fn rule_for(&self, kind: EventKind, key: &str) -> Option<&NotificationRule> {
-        self.rules.iter().find(|rule| rule.matches(kind, key))
+    /// The rules that select events of a kind for a key: of each target the first.
+    pub(crate) fn rules_for(&self, kind: EventKind, key: &str) -> Vec<&NotificationRule> {
+        let mut selecting: Vec<&NotificationRule> = Vec::new();
+        for rule in self.rules.iter().filter(|rule| rule.matches(kind, key)) {
+            if selecting.iter().all(|other| other.target != rule.target) {
+                selecting.push(rule);
+            }
+        }
+        selecting
     }
 }
 
@@ -89,6 +95,28 @@ mod tests {
         assert!(one.matches(EventKind::RemovedDelete, "x"));
         assert!(!one.matches(EventKind::CreatedPost, "x"));
         assert!(!one.matches(EventKind::RemovedMarker, "x"));
+    }
+
+    #[test]
+    fn each_target_is_told_by_its_first_rule() {
+        let of = |id: &str, target: &str, prefix: &str| NotificationRule {
+            id: id.to_owned(),
+            target: target.to_owned(),
+            ..rule(&["ObjectCreated:*"], prefix, "")
+        };
+        let rules = vec![
+            of("one", "a", "in/"),
+            of("two", "b", ""),
+            of("three", "a", ""),
+            of("four", "c", "out/"),
+        ];
+        let all = Notifications { rules, document: Vec::new() };
+        let ids = |kind, key| -> Vec<&str> {
+            all.rules_for(kind, key).into_iter().map(|rule| &*rule.id).collect()
+        };
+        assert_eq!(ids(EventKind::CreatedPut, "in/x"), ["one", "two"]);
+        assert_eq!(ids(EventKind::CreatedPut, "x"), ["two", "three"]);
+        assert_eq!(ids(EventKind::RemovedDelete, "in/x"), [""; 0]);
     }
 
     #[test]

@@ -15,12 +15,12 @@ use crate::outbox;
 use crate::process::{Bucket, TellObservers, WakeSender};
 use crate::store::Shared;
 
-/// Guards that, after the commit, wake the sender of the target that a rule names, and call the
+/// Guards that, after the commit, wake the senders of the targets that rules name, and call the
 /// observers of all events.
-pub(crate) type Told = (Option<WakeSender>, Option<TellObservers>);
+pub(crate) type Told = (Vec<WakeSender>, Option<TellObservers>);
 
-/// Queues the event of a change of `record`, if a rule of the bucket or an observer of the store asks
-/// for it. The guard must live until the commit.
+/// Queues the event of a change of `record` for each target that a rule of the bucket names, and
+/// keeps it for the observers of the store. The guard must live until the commit.
 pub(super) fn tell(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -51,20 +51,21 @@ pub(super) fn tell_with(
             kept.as_ref()
         }
     };
-    let rule = notified.and_then(|notified| notified.rule_for(kind, key.as_str()));
+    let rules = notified.map(|notified| notified.rules_for(kind, key.as_str()));
+    let rules = rules.unwrap_or_default();
     let observers = shared.observers.now(shared.config.event_observer.as_ref());
-    if rule.is_none() && observers.is_empty() {
+    if rules.is_empty() && observers.is_empty() {
         return Ok(Told::default());
     }
     let is_object = !record.is_delete_marker;
     let is_there = !matches!(kind, EventKind::RemovedDelete | EventKind::ExpiredDelete);
     let has_versions = state.versioning != Versioning::Never;
-    let event = Event {
+    let mut event = Event {
         kind,
         time_ms: shared.config.clock.now_ms(),
         bucket: bucket.name.as_str().to_owned(),
         bucket_owner_id: bucket.owner.id.clone(),
-        rule: rule.map(|rule| rule.id.clone()).unwrap_or_default(),
+        rule: String::new(),
         cause: cause.clone(),
         key: key.as_str().to_owned(),
         version: has_versions.then(|| record.version_id().to_string()),
@@ -78,9 +79,13 @@ pub(super) fn tell_with(
         }),
         metadata: (is_object && is_there && !observers.is_empty()).then(|| metadata_facts(record)),
     };
-    let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
+    let mut wakes = Vec::with_capacity(rules.len());
+    for rule in rules {
+        event.rule.clone_from(&rule.id);
+        wakes.push(outbox::note(write, shared, &rule.target, &event)?);
+    }
     let told = (!observers.is_empty()).then(|| TellObservers::new(observers, event));
-    Ok((wake, told))
+    Ok((wakes, told))
 }
 
 fn metadata_facts(record: &ObjectRecord) -> Box<MetadataFacts> {

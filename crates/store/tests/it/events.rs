@@ -165,6 +165,31 @@ fn what_did_not_happen_or_nobody_asked_for_is_not_told() {
 }
 
 #[test]
+fn each_target_gets_an_event_once_whichever_rules_select_it() {
+    const OTHER: &str = "other";
+    on_every_backend(|store| {
+        let other = |prefix| NotificationRule {
+            target: OTHER.to_owned(),
+            ..rule(&["ObjectCreated:*"], prefix)
+        };
+        let mine = rule(&["ObjectCreated:*"], "");
+        notify(store, vec![other("in/"), mine, other("")]);
+        put(store, "in/a", b"1");
+        put(store, "b", b"1");
+        let of = |target| {
+            let events = store.queued_events(target, None, 1000).expect("a queue");
+            let events = events.into_iter().map(|queued| queued.event.expect("whole"));
+            events.map(|event| (event.rule, event.key)).collect::<Vec<_>>()
+        };
+        let told = |rule: &str, key: &str| (rule.to_owned(), key.to_owned());
+        let test = told("", "");
+        let (all, below) = ("rule of \"\"", "rule of \"in/\"");
+        assert_eq!(of(TARGET), [test.clone(), told(all, "in/a"), told(all, "b")]);
+        assert_eq!(of(OTHER), [test, told(below, "in/a"), told(all, "b")]);
+    });
+}
+
+#[test]
 fn the_sender_of_the_request_is_told() {
     on_every_backend(|store| {
         everything(store);
