@@ -51,7 +51,8 @@ const ABSENT_BELOW: [(&str, &[&str], &str); 3] = [
     (
         "share",
         &["list", "ls"],
-        "the URLs are kept nowhere: make them again with `share download` or `share upload`",
+        "the URLs are kept nowhere: make new ones with `share download TARGET` or `share upload TARGET`; the former work until \
+         they expire",
     ),
     (
         "alias",
@@ -135,9 +136,10 @@ fn of_command(error: &clap::Error, arguments: &[OsString], commands: &[String]) 
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let below = ABSENT_BELOW
-        .iter()
-        .find(|(command, words, _)| commands == [*command] && words.contains(&word.as_str()));
+    // `share list download` has the name of a command behind the word.
+    let below = ABSENT_BELOW.iter().find(|(command, words, _)| {
+        commands.first().is_some_and(|it| it == command) && words.contains(&word.as_str())
+    });
     if let Some((command, _, instead)) = below {
         return Some(super::elsewhere(&format!("{command} {word}"), instead).to_string());
     }
@@ -225,6 +227,8 @@ mod tests {
             ("find a/b --watch", "--watch", "watch TARGET"),
             ("tag list --recursive a/b", "--recursive", "xargs -I{} liteio client tag set"),
             ("share list", "share list", "share download"),
+            ("share list download", "share list", "share download"),
+            ("share ls --json upload", "share ls", "share upload"),
             ("alias import a", "alias import", "alias set"),
             ("sql a/b", "sql", "DuckDB"),
             (
