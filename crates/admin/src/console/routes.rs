@@ -12,7 +12,7 @@ use http::header::{
     HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use http::{StatusCode, header};
+use http::{StatusCode, Uri, header};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -61,7 +61,8 @@ pub fn routes() -> Router<Arc<Console>> {
         // Pages of MinIO's console, which browsers have as bookmarks.
         .route("/login", get(to_index))
         .route("/browser", get(to_index))
-        .route("/browser/{*path}", get(to_index))
+        .route("/browser/", get(to_index))
+        .route("/browser/{*path}", get(to_bucket))
         .route(PATH, get(index))
         .route("/_liteio/console/{*path}", get(file))
         .route("/_liteio/console/session", get(about).post(sign_in))
@@ -79,6 +80,24 @@ pub fn routes() -> Router<Arc<Console>> {
 async fn to_index(signed: Option<Extension<SignedAs>>) -> Result<Redirect, Refused> {
     check_unsigned(signed)?;
     Ok(Redirect::temporary(PATH))
+}
+
+async fn to_bucket(uri: Uri, signed: Option<Extension<SignedAs>>) -> Result<Redirect, Refused> {
+    check_unsigned(signed)?;
+    Ok(Redirect::temporary(&page_of_bucket(uri.path())))
+}
+
+/// The page of a bucket or a folder whose page in MinIO's console is `/browser/BUCKET/FOLDER`, where FOLDER is encoded as one
+/// segment.
+fn page_of_bucket(path: &str) -> String {
+    let rest = path.trim_start_matches("/browser/");
+    let (bucket, folder) = rest.split_once('/').unwrap_or((rest, ""));
+    // An object has the page of its bucket, and so has a folder of a former version, which encoded it in base64.
+    let is_encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()%".contains(&byte);
+    match folder.ends_with("%2F") && folder.bytes().all(is_encoded) {
+        true => format!("{PATH}#/buckets/{bucket}?prefix={folder}"),
+        false => format!("{PATH}#/buckets/{bucket}"),
+    }
 }
 
 async fn index(

@@ -268,9 +268,20 @@ async fn a_browser_is_led_to_the_console_unless_there_is_none() {
         let request = server.request("GET", path).anonymous().header("user-agent", "Mozilla/5.0");
         request.send_owned()
     };
-    for path in ["/login", "/browser", "/browser/photos"] {
+    for (path, page) in [
+        ("/login", ""),
+        ("/browser", ""),
+        ("/browser/", ""),
+        ("/browser/photos", "#/buckets/photos"),
+        ("/browser/photos/", "#/buckets/photos"),
+        ("/browser/photos/a%20b%2F%C3%A9%2F", "#/buckets/photos?prefix=a%20b%2F%C3%A9%2F"),
+        ("/browser/photos/a.jpg", "#/buckets/photos"),
+        ("/browser/photos/YS8=", "#/buckets/photos"),
+        ("/browser/photos/a&b=%2F", "#/buckets/photos"),
+    ] {
         let reply = open(path).await.expect_status(307);
-        assert_eq!(reply.header("location"), Some("/_liteio/console/"), "{path}");
+        let page = format!("/_liteio/console/{page}");
+        assert_eq!(reply.header("location"), Some(&*page), "{path}");
     }
     server.bucket("login").await;
     open("/login").await.expect_error(403, "AccessDenied");
