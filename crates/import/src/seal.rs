@@ -77,7 +77,7 @@ impl Sealer {
         match source {
             SourceEncryption::Named { key, context } => {
                 let asked = key.as_deref().unwrap_or_default();
-                if let Some(name) = find(ring, asked) {
+                if let Some(name) = ring.find_name(asked) {
                     let (key, context) = (Some(name.to_owned()), context.clone());
                     return Ok(Some(Encryption::Named { key, context, bucket_key: false }));
                 }
@@ -114,7 +114,7 @@ impl Sealer {
     ) -> Result<DefaultEncryption, String> {
         let DefaultEncryption { method, bucket_key } = source;
         let method = match method {
-            DefaultMethod::Named { key: Some(key) } => match find(ring, &key) {
+            DefaultMethod::Named { key: Some(key) } => match ring.find_name(&key) {
                 Some(name) => DefaultMethod::Named { key: Some(name.to_owned()) },
                 None => {
                     self.missing.lock().insert(key);
@@ -129,7 +129,7 @@ impl Sealer {
         match method == DefaultMethod::Master && !ring.has_master() {
             true => {
                 Err("there is no master key: give the one of the server, by --master-key-file or LITEIO_MASTER_KEY. With the \
-                     profile minio it is the part of MINIO_KMS_SECRET_KEY behind the colon"
+                     profile minio it is MINIO_KMS_SECRET_KEY"
                     .to_owned())
             }
             false => Ok(DefaultEncryption { method, bucket_key }),
@@ -168,12 +168,6 @@ fn of_bucket(ring: &KeyRing, bucket: &Bucket) -> Result<Option<Encryption>, Fail
             "the bucket encrypts with the key {key:?}, which is not given: give --kms-key-file"
         ))
     })
-}
-
-/// The name of a key in the ring, from a name or an identifier of AWS or MinIO.
-fn find<'r>(ring: &'r KeyRing, asked: &str) -> Option<&'r str> {
-    let of_minio = || ring.find_name(asked.strip_prefix("arn:aws:kms:")?);
-    ring.find_name(asked).or_else(of_minio)
 }
 
 /// The place of a version that is being read: the store, and the encryption of the bucket.

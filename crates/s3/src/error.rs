@@ -326,7 +326,7 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
     let message = match key {
         Some(key) => format!(
             "Key '{key}' does not exist: name a key of the file that the server was given with \
-             --kms-key-file."
+             --kms-key-file, or the NAME of MINIO_KMS_SECRET_KEY=NAME:KEY."
         ),
         None => "The server has no KMS key: start it with --kms-key-file FILE, or in memory with --aws-defaults for one \
                  that ends with it."

@@ -51,18 +51,27 @@ struct KmsKey {
 /// # Errors
 /// One line with advice, without any key.
 pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
+    let mut name_of_master = None;
     let master = match &sources.master {
         None => Vec::new(),
         Some(MasterKeySource::OfProcess) => vec![key_of_process()?],
         Some(MasterKeySource::Text(text)) => {
-            master_keys(text).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
+            let keys = match text.split_once(':') {
+                // A comment may have a colon.
+                Some((name, keys)) if !name.contains('#') => {
+                    name_of_master = Some(name);
+                    keys
+                }
+                _ => text.as_str(),
+            };
+            master_keys(keys).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
         }
         Some(MasterKeySource::File(path)) => {
             let keys = private_file::parsed(path, master_keys);
             keys.map_err(|error| format!("--master-key-file (LITEIO_MASTER_KEY_FILE): {error}"))?
         }
     };
-    let named = match &sources.kms_file {
+    let mut named = match &sources.kms_file {
         None if sources.master == Some(MasterKeySource::OfProcess) => vec![default_key()?],
         None => Vec::new(),
         Some(path) => {
@@ -71,6 +80,13 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
             keys.map_err(|error| format!("--kms-key-file (LITEIO_KMS_KEY_FILE): {error}"))?
         }
     };
+    // Behind those of the file, whose first one is the default.
+    if let Some(name) = name_of_master
+        && check_name(name).is_ok()
+        && named.iter().all(|other| other.name != name)
+    {
+        named.push(NamedKey { name: name.to_owned(), versions: master.clone() });
+    }
     Ok(KeyRing::new(master, named))
 }
 
@@ -355,6 +371,22 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_master_key_may_have_the_name_of_a_key_of_sse_kms() {
+        const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+        let names = |text: String| {
+            let master = Some(MasterKeySource::Text(text));
+            let ring = open(&KeySources { master, kms_file: None }).expect("keys");
+            assert_eq!(ring.master().len(), 1);
+            ring.names().map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(names(format!("my-key:{KEY}")), ["my-key"]);
+        // Nobody could name this key in a header.
+        assert_eq!(names(format!("my key:{KEY}")), [""; 0]);
+        assert_eq!(names(format!("# of 2026: new\n{KEY}")), [""; 0]);
+        assert_eq!(names(KEY.to_owned()), [""; 0]);
+    }
 
     #[test]
     fn keys_are_read_and_no_message_shows_one() {

@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, St
     if master_of_kms(arguments).is_some() {
         target.tally.note(
             "what MinIO encrypted is encrypted here with the same key, of MINIO_KMS_SECRET_KEY: start the server with \
-             this variable and --profile minio, or with the part behind the colon as LITEIO_MASTER_KEY",
+             this variable and --profile minio, or with its value as LITEIO_MASTER_KEY",
         );
     }
     let imported = target.run(|target, jobs| walk::buckets(target, jobs, root, &secrets));
@@ -156,7 +156,8 @@ pub(super) fn keys(arguments: &ImportMinioArgs) -> Result<KeyArgs, String> {
     let mut keys = arguments.target.keys.clone();
     if let Some(text) = master_of_kms(arguments) {
         kms_key(text)?;
-        keys.master_key = text.split_once(':').map(|(_, key)| key.to_owned());
+        // With its name, which objects and buckets of SSE-KMS keep.
+        keys.master_key = Some(text.to_owned());
     }
     Ok(keys)
 }

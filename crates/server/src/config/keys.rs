@@ -11,7 +11,8 @@ use crate::cli::KeyArgs;
 pub enum MasterKeySource {
     /// A key that is made for this process, for data in memory.
     OfProcess,
-    /// The value of a variable: keys in base64, separated by commas; the first one encrypts.
+    /// The value of a variable: keys in base64, separated by commas; the first one encrypts. `NAME:KEY` makes it the key NAME of
+    /// SSE-KMS, too, as in a MinIO.
     Text(String),
     /// A file with one key per line; the first one encrypts.
     File(PathBuf),

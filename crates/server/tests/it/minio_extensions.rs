@@ -22,13 +22,14 @@ struct Minio {
 
 impl Minio {
     fn start() -> Minio {
-        Minio::start_with(&[])
+        Minio::start_with(&[], &[])
     }
 
-    fn start_with(more: &[&str]) -> Minio {
+    fn start_with(more: &[&str], environment: &[(&str, &str)]) -> Minio {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let arguments = ["server", "--memory", "--profile", "minio", "--address", "127.0.0.1:0"];
-        let running = Running::start_with(&directory, &[&arguments[..], more].concat(), &[]);
+        let arguments = [&arguments[..], more].concat();
+        let running = Running::start_with(&directory, &arguments, environment);
         Minio { running, _directory: directory }
     }
 
@@ -396,7 +397,7 @@ async fn notifications_may_overlap_and_each_target_gets_an_event_once() {
     let (mut one, mut two) = (Receiver::start().await, Receiver::start().await);
     let webhooks = [format!("one={}", one.url()), format!("two={}", two.url())];
     let webhooks = ["--webhook", &*webhooks[0], "--webhook", &*webhooks[1]];
-    let server = Minio::start_with(&webhooks);
+    let server = Minio::start_with(&webhooks, &[]);
     server.does("PUT", "/photos");
     let set = |rules: &[String]| {
         let document =
@@ -417,4 +418,33 @@ async fn notifications_may_overlap_and_each_target_gets_an_event_once() {
     assert_eq!(one.events(3).await, expected);
     let expected = [&expected[..2], &["ObjectRemoved:Delete in/a", expected[2]]].concat();
     assert_eq!(two.events(4).await, expected);
+}
+
+#[test]
+fn the_key_of_the_kms_has_its_name() {
+    const METHOD: &str = "x-amz-server-side-encryption";
+    const KEY_ID: &str = "x-amz-server-side-encryption-aws-kms-key-id";
+    let key = ("MINIO_KMS_SECRET_KEY", "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    let server = Minio::start_with(&[], &[key]);
+    server.does("PUT", "/sealed");
+    let put = |id: Option<&str>| {
+        let put = Request::new("PUT", "/sealed/a").body(b"x").header(METHOD, "aws:kms");
+        server.ask(match id {
+            Some(id) => put.header(KEY_ID, id),
+            None => put,
+        })
+    };
+    for id in [Some("my-key"), Some("arn:aws:kms:my-key"), None] {
+        let reply = put(id);
+        assert_eq!((reply.status, reply.header(KEY_ID)), (200, Some("my-key")), "{id:?}");
+    }
+    refused(&put(Some("other")), 400, "KMS.NotFoundException", "MINIO_KMS_SECRET_KEY");
+    // As `mc encrypt set sse-kms my-key` sends it.
+    let default = "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+         <KMSMasterKeyID>my-key</KMSMasterKeyID><SSEAlgorithm>aws:kms</SSEAlgorithm>\
+         </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
+    let set = server.set("/sealed?encryption", default);
+    assert_eq!(set.status, 200, "{set:?}");
+    let by_default = server.ask(Request::new("PUT", "/sealed/b").body(b"x"));
+    assert_eq!(by_default.header(KEY_ID), Some("my-key"));
 }

@@ -119,9 +119,11 @@ impl KeyRing {
     #[must_use]
     pub fn find_name(&self, asked: &str) -> Option<&str> {
         // What is behind `alias/`, and the last segment of an ARN, are tried as names, too: the alias of AWS's own key has a slash.
+        // MinIO's ARN has the name alone.
+        let of_minio = asked.strip_prefix("arn:aws:kms:");
         let alias = asked.rsplit_once("alias/").map(|(_, name)| name);
         let last = asked.rsplit('/').next();
-        let mut names = [Some(asked), alias, last].into_iter().flatten();
+        let mut names = [Some(asked), of_minio, alias, last].into_iter().flatten();
         let found = names.find_map(|name| self.named.iter().find(|it| it.name == name));
         found.map(|it| it.name.as_str())
     }
@@ -248,10 +250,11 @@ impl KeyRing {
         master.chain(self.named.iter().flat_map(versions)).collect()
     }
 
-    /// The versions of a named key; none if the ring lacks it.
+    /// The versions of a named key. For a name that the ring lacks the master keys: they may have had it when they wrapped, and a
+    /// record tells by the fingerprint whether it was one of them.
     fn versions(&self, name: &str) -> &[EncryptionKey] {
         let named = self.named.iter().find(|named| named.name == name);
-        named.map_or(&[], |named| &named.versions)
+        named.map_or(&self.master, |named| &named.versions)
     }
 
     /// The current wrapping key of a scheme; `None` for customer keys.

@@ -515,6 +515,31 @@ fn a_rename_survives_the_replacement_of_the_master_key() {
     assert_eq!(read(&store, "new", Selection::Whole, None).expect("read").1, b"body");
 }
 
+/// MINIO_KMS_SECRET_KEY=NAME:KEY gives the master key a name, which LITEIO_MASTER_KEY may leave out later.
+#[test]
+fn objects_under_a_name_of_the_master_key_need_the_master_key_alone() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |master: &[u8], named| {
+        let keys = master.iter().map(|byte| secret(*byte)).collect();
+        with_ring(on_directory(directory.path()), KeyRing::new(keys, named))
+    };
+    let name = NamedKey { name: "my-key".to_owned(), versions: vec![secret(1)] };
+    let store = open(at(&[1], vec![name]));
+    put_sealed(&store, "object", b"body", &named("my-key"));
+    store.close();
+    let store = Store::open(at(&[2, 1], Vec::new())).expect("opens");
+    assert_eq!(read(&store, "object", Selection::Whole, None).expect("read").1, b"body");
+    let rewrapped = store.rewrap_keys().expect("rewrapped");
+    assert_eq!(rewrapped, Rewrapped::All { rewrapped: 1, newest: 0 });
+    store.close();
+    let store = Store::open(at(&[2], Vec::new())).expect("opens");
+    assert_eq!(read(&store, "object", Selection::Whole, None).expect("read").1, b"body");
+    store.close();
+    let store = Store::open(at(&[3], Vec::new())).expect("opens");
+    let error = read(&store, "object", Selection::Whole, None).expect_err("no key");
+    assert!(matches!(error, StoreError::KeyMissing { .. }), "{error:?}");
+}
+
 #[test]
 fn parts_are_copied_from_and_to_every_encryption() {
     let store = open(with_ring(config(1), ring()));

@@ -228,8 +228,8 @@ pub(super) fn origins(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
 
 pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     match value.split_once(':') {
-        Some((_, key)) if arguments.keys.master_key_file.is_none() => {
-            arguments.keys.master_key = Some(key.to_owned());
+        Some(_) if arguments.keys.master_key_file.is_none() => {
+            arguments.keys.master_key = Some(value.to_owned());
             Ok(true)
         }
         Some(_) => Ok(false),

@@ -130,7 +130,7 @@ pub(super) const TABLE: &[Variable] = &[
         "MINIO_KMS_SECRET_KEY",
         Minio,
         Gives("master_key", give::kms_key),
-        "`--master-key`: `NAME:KEY`, 32 bytes in base64",
+        "`--master-key`: `NAME:KEY`, 32 bytes in base64, which is also the key NAME of SSE-KMS",
     ),
     row(
         "MINIO_CONSOLE_ADDRESS",
