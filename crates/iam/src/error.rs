@@ -3,6 +3,7 @@
 use http::StatusCode;
 use liteio_policy::PolicyError;
 use liteio_store::StoreError;
+use liteio_wire::origin::log_failure;
 
 pub(super) use liteio_wire::reply::ApiError;
 use liteio_wire::reply::Dialect;
@@ -116,7 +117,7 @@ pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
             ),
         );
     }
-    tracing::error!(error = %error_of_store, "users could not be changed");
+    log_failure("users could not be changed", error_of_store);
     if let StoreError::Unsettled { .. } = error_of_store {
         return error(
             "ServiceUnavailable",

@@ -36,7 +36,7 @@ use super::web_identity::{WebIdentities, WebIdentity};
 use crate::Circumstances;
 use liteio_identity::{Directory, Issuer, SESSION_SECONDS_MAX, Session};
 use liteio_store::{RandomSource as _, StoreError, SystemRandom};
-use liteio_wire::origin::Peer;
+use liteio_wire::origin::{Peer, log_failure};
 
 /// The purpose for which flows are sealed.
 const PURPOSE: &str = "console sign-in";
@@ -458,7 +458,7 @@ fn random_text() -> ApiResult<String> {
 }
 
 fn failed(error_of_store: StoreError) -> ApiError {
-    tracing::error!(error = %error_of_store, "no sign-in could be begun");
+    log_failure("no sign-in could be begun", &error_of_store);
     error::of_store(&error_of_store)
 }
 

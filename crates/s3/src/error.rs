@@ -12,6 +12,7 @@ use super::checksum;
 use super::dates::http_date;
 use super::details::Details;
 pub(super) use super::details::quoted;
+use liteio_wire::origin::log_failure;
 use liteio_wire::reply::ApiError;
 
 /// The message of the error for what a lock of a version forbids, whose code is `AccessDenied`.
@@ -204,7 +205,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "Writing has stopped until the server is restarted; reading still works. The reason: {reason}"
         ),
         StoreError::TierUnavailable { tier, reason } => {
-            tracing::warn!(tier, reason, "a body in a tier cannot be read");
+            log_failure("a body in a tier cannot be read", &format_args!("{tier}: {reason}"));
             s3_error!(
                 ServiceUnavailable,
                 "The body of the object is in the tier {tier}, which cannot be read now. Try again \
@@ -218,7 +219,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
         StoreError::Busy => s3_error!(SlowDown, "Please reduce your request rate."),
         StoreError::Unsettled { reason } => {
-            tracing::error!(reason, "it is not known whether a write has happened");
+            log_failure("it is not known whether a write has happened", &reason);
             s3_error!(
                 ServiceUnavailable,
                 "The database does not answer. It is not known whether this was written."
@@ -248,7 +249,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         ),
         StoreError::NoSuchNamedKey { key } => no_such_named_key(key.as_deref()),
         StoreError::KeyMissing { .. } => {
-            tracing::error!(%error, "an object cannot be decrypted");
+            log_failure("an object cannot be decrypted", &error);
             custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &key_missing(&error))
         }
         // No S3 operation uses vectors.
@@ -350,7 +351,7 @@ pub(super) fn missing_body() -> S3Error {
 
 /// An internal error. The client gets a generic message; the cause is logged.
 pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
-    tracing::error!(%error, "request failed");
+    log_failure("request failed", &error);
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
 

@@ -4,6 +4,7 @@ use http::StatusCode;
 use liteio_store::{RESERVE_BYTES, StoreError, Wording};
 
 use super::BODY_BYTES_MAX;
+use liteio_wire::origin::log_failure;
 use liteio_wire::reply::{ApiError, Dialect};
 
 /// Characters of an operation that an exception shows.
@@ -110,7 +111,7 @@ impl Exception {
     }
 
     pub(super) fn internal(error: &dyn std::error::Error) -> Exception {
-        tracing::error!(%error, "request for vectors failed");
+        log_failure("request for vectors failed", &error);
         let message = "We encountered an internal error. Please try again.";
         exception("InternalServerException", StatusCode::INTERNAL_SERVER_ERROR, message)
     }
@@ -163,14 +164,14 @@ impl From<StoreError> for Exception {
                 "Too many requests change the same data at the same time. Try again.",
             ),
             StoreError::Unsettled { reason } => {
-                tracing::error!(reason, "it is not known whether a write has happened");
+                log_failure("it is not known whether a write has happened", &reason);
                 Exception::unavailable(
                     "The database does not answer. It is not known whether this was written.",
                 )
             }
             StoreError::Suspended { reason } => Exception::unavailable(&reason),
             StoreError::IndexDamaged { bucket, index, reason } => {
-                tracing::error!(bucket, index, reason, "the vectors of an index cannot be used");
+                log_failure("the vectors of an index cannot be used", &reason);
                 exception(
                     "InternalServerException",
                     StatusCode::INTERNAL_SERVER_ERROR,

@@ -8,6 +8,7 @@ use liteio_access::Refusal;
 use liteio_iceberg::{Failed, Invalid};
 use liteio_store::StoreError;
 use liteio_store::tables::CatalogError;
+use liteio_wire::origin::log_failure;
 use liteio_wire::reply::{ApiError, Dialect};
 
 pub(crate) type ApiResult<T> = Result<T, Exception>;
@@ -115,7 +116,7 @@ impl Exception {
     }
 
     fn internal(error: &dyn std::error::Error) -> Exception {
-        tracing::error!(%error, "a request of the catalog failed");
+        log_failure("a request of the catalog failed", &error);
         let message = "The server has failed. Please try again.";
         exception("InternalServerError", StatusCode::INTERNAL_SERVER_ERROR, message)
     }
@@ -219,7 +220,7 @@ impl From<StoreError> for Exception {
                 Exception::commit_failed(sentence(&error)).passing()
             }
             StoreError::Unsettled { reason } => {
-                tracing::error!(reason, "it is not known whether a commit has happened");
+                log_failure("it is not known whether a commit has happened", &reason);
                 Exception::state_unknown(
                     "The database does not answer. It is not known whether this was written.",
                 )

@@ -23,7 +23,7 @@ use crate::operator::{Operator, Refused};
 use liteio_auth::SignedAs;
 use liteio_iam::{Circumstances, is_denied};
 use liteio_identity::Session;
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Origin, log_failure};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The longest body, which holds the names of an object.
@@ -263,7 +263,7 @@ async fn share(
 pub(super) fn issue(console: &Console, session: Session) -> Result<Value, ApiError> {
     let expires = Timestamp::from_second(session.expires).unwrap_or_default();
     let issued = console.app.directory.begin(session).map_err(|error| {
-        tracing::error!(%error, "no session could be begun");
+        log_failure("no session could be begun", &error);
         ApiError::new(
             ErrorCode::SlowDown,
             "No session could be begun: look into the log of the server.",

@@ -14,7 +14,7 @@ use super::minio::Part;
 use super::page::Format;
 use super::{Metrics, access, minio, own};
 use crate::operator::Refused;
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Origin, log_failure};
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
 /// Path prefix of MinIO's metrics.
@@ -92,7 +92,7 @@ async fn gather(metrics: &Metrics, request: Request) -> Result<Figures, Refused>
     }
     let owner = access::decide(metrics, &mut head).await?;
     Figures::gather(metrics, owner).await.map_err(|error| {
-        tracing::error!(%error, "metrics cannot be read");
+        log_failure("metrics cannot be read", &error);
         let message = "Metrics cannot be read: the log has the reason.";
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         ApiError::with_status(Dialect::S3, "InternalError", status, message).into()

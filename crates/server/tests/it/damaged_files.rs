@@ -241,6 +241,25 @@ async fn reads_that_meet_damage_are_counted_in_the_health() {
     process.check_objects().await;
 }
 
+/// An operator who is told the id of a failed request finds its reason and the object by it.
+#[tokio::test]
+async fn the_log_has_request_and_object_beside_the_damage() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut process = Process::start_with_log(&directory, "error");
+    process.s3("PUT", "/bucket", b"").await.expect_status(200);
+    process.s3("PUT", "/bucket/a/long", &OF_A_FILE).await.expect_status(200);
+    for blob in blobs(&directory.path().join("data")) {
+        fs::remove_file(blob).expect("removed");
+    }
+    let path = "/bucket/a/long?response-content-language=secret";
+    let reply = process.s3("GET", path, b"").await.expect_status(500);
+    let id = reply.header("x-amz-request-id").expect("an id").to_owned();
+    let line = process.running.logs("request failed");
+    let named = format!("id={id} operation=\"GetObject\" bucket=\"bucket\" key=\"a/long\" ");
+    assert!(line.contains(&named) && line.contains("stored data is damaged"), "{line}");
+    assert!(!line.contains("secret"), "{line}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_error_of_the_device_while_starting_is_one_line_that_names_the_file() {

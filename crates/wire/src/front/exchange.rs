@@ -19,7 +19,7 @@ use super::limits::BODY_FREE_BYTES;
 use super::observer::{Finished, Heads, Observers};
 use crate::budget::{Charge, Client, Resource};
 use crate::connection::ConnectionState;
-use crate::origin::Origin;
+use crate::origin::{Origin, answering_now, log_failure};
 use crate::record::Ended;
 use crate::reply::{BoxError, ReplyBody};
 use crate::request_id::RequestIds;
@@ -255,18 +255,21 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        match &polled {
-            Poll::Ready(Some(Ok(frame))) => {
-                self.exchange.add_bytes_out(frame.data_ref().map_or(0, Bytes::len));
-            }
-            Poll::Ready(Some(Err(error))) => {
+        let ResponseBody { body, exchange } = &mut *self;
+        let polled = answering_now(&exchange.origin, || {
+            let polled = Pin::new(body).poll_frame(context);
+            if let Poll::Ready(Some(Err(error))) = &polled {
                 // The status line is sent already, so closing the connection is the only way to
                 // signal the failure.
-                let id = self.exchange.ids().request_id();
-                tracing::error!(id, error = %error, "answer broken off");
+                log_failure("answer broken off", error);
             }
-            Poll::Ready(None) | Poll::Pending => {}
+            polled
+        });
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                exchange.add_bytes_out(frame.data_ref().map_or(0, Bytes::len));
+            }
+            Poll::Ready(Some(Err(_)) | None) | Poll::Pending => {}
         }
         polled
     }

@@ -33,7 +33,7 @@ pub use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
 use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
-use crate::origin::{DenialBy, Domains, Entrance, Found, Origin, Peer, Target};
+use crate::origin::{DenialBy, Domains, Entrance, Found, Origin, Peer, Target, answering};
 use crate::proxy::Proxies;
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody, Withheld};
 use crate::request_id::{RequestIdSource, RequestIds};
@@ -144,7 +144,8 @@ impl Front {
         let reply = match checked {
             Ok(()) => {
                 let request = Request::from_parts(parts, body);
-                self.handler.call(request, &origin, allowance.clone()).await
+                let answer = self.handler.call(request, &origin, allowance.clone());
+                answering(Arc::clone(&origin), answer).await
             }
             Err(error) => {
                 // Before the answer: an unread body decides whether the connection can be reused.

@@ -1,6 +1,7 @@
 //! [`Origin`]: the sender of a request, its connection, and its target. Determined once, where the
 //! request enters, and carried in its extensions.
 
+mod current;
 mod domains;
 mod found;
 mod locale;
@@ -9,6 +10,8 @@ mod target;
 
 use http::Version;
 
+pub use self::current::log_failure;
+pub(crate) use self::current::{answering, answering_now};
 pub use self::domains::{Domains, without_port};
 pub use self::found::{DenialBy, Found};
 pub use self::locale::{Locale, MAIN_SPACE, Moment, rfc_3339, timestamp};
