@@ -1,6 +1,7 @@
 //! The directory that is current, and the sessions of its users.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_store::StoreError;
 use parking_lot::RwLock;
@@ -14,6 +15,8 @@ use super::session::{Issued, Session, Sessions, TokenError};
 pub struct CurrentDirectory {
     now: RwLock<Arc<Directory>>,
     sessions: Sessions,
+    /// The credentials file has changed and is not usable, so the directory is not its.
+    is_file_refused: AtomicBool,
 }
 
 /// The reason why a key is refused.
@@ -28,7 +31,11 @@ pub enum KeyError {
 impl CurrentDirectory {
     /// Starts with this directory.
     pub fn new(directory: Directory, sessions: Sessions) -> CurrentDirectory {
-        CurrentDirectory { now: RwLock::new(Arc::new(directory)), sessions }
+        CurrentDirectory {
+            now: RwLock::new(Arc::new(directory)),
+            sessions,
+            is_file_refused: AtomicBool::new(false),
+        }
     }
 
     /// The current directory.
@@ -96,6 +103,16 @@ impl CurrentDirectory {
     ) -> Result<Issued, StoreError> {
         let session = self.sessions.narrowed(key, now, seconds, policy);
         self.begin(session.ok_or(StoreError::NoMasterKey)?)
+    }
+
+    /// Notes whether the credentials file was refused when it was last read.
+    pub fn note_file_refused(&self, is_refused: bool) {
+        self.is_file_refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// `true` while the changed credentials file is not usable, and the users stay as they were.
+    pub fn is_file_refused(&self) -> bool {
+        self.is_file_refused.load(Ordering::Relaxed)
     }
 
     /// Replaces the directory. Requests authenticated from now on see the new one.

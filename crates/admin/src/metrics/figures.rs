@@ -40,6 +40,8 @@ pub(super) struct Figures {
     pub(super) certificate_end: Option<u64>,
     /// The number of certificates whose changed files are not usable.
     pub(super) certificates_refused: Option<u64>,
+    /// The changed credentials file is not usable.
+    pub(super) is_credentials_file_refused: bool,
     /// Name and lost records of the audit log and the exporter of spans.
     pub(super) lost: Vec<(&'static str, u64)>,
     pub(super) failing_targets: usize,
@@ -161,6 +163,7 @@ impl Figures {
             budget: budget.collect(),
             certificate_end,
             certificates_refused: certificates.map(|it| it.refused() as u64),
+            is_credentials_file_refused: metrics.app.directory.is_file_refused(),
             lost: lost.collect(),
             failing_targets: (metrics.failing_targets)(),
             backup,

@@ -24,6 +24,9 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
         page.metric("liteio_budget_limit", Kind::Gauge, "Limit for all clients together.");
     figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
     write_certificates(&mut page, figures);
+    let help = "1 while the changed credentials file is not usable: the former users stay.";
+    let refused = u64::from(figures.is_credentials_file_refused);
+    page.gauge("liteio_credentials_file_refused", help, refused);
     write_lost(&mut page, &figures.lost);
     write_store(&mut page, &figures.store);
     write_cluster(&mut page, &figures.store);

@@ -263,7 +263,9 @@ impl Users {
 
     fn read_into(&self, parts: &mut Parts) {
         parts.stamps.clear();
-        match read(&self.source, self.owner_id.as_deref(), &self.issuers, &mut parts.stamps) {
+        let read = read(&self.source, self.owner_id.as_deref(), &self.issuers, &mut parts.stamps);
+        self.current.note_file_refused(read.is_err());
+        match read {
             Ok(configured) => {
                 parts.configured = Arc::new(configured);
                 self.current.replace(parts.state.directory(&parts.configured, &self.keys));

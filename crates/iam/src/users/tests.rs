@@ -128,8 +128,10 @@ fn a_changed_file_is_read_again_and_a_bad_one_changes_nothing() {
 
     write("[[user]]\nname = 'eve'");
     assert!(knows("alice-key") && knows("bob-key"), "a file that is not valid is ignored");
+    assert!(users.current().is_file_refused());
     write(&ALICE.replace("alice-key", "other-key"));
     assert!(!knows("alice-key") && !knows("bob-key") && knows("other-key"));
+    assert!(!users.current().is_file_refused());
     fs::remove_file(&path).expect("removed");
     assert!(knows("other-key"));
 }

@@ -336,6 +336,17 @@ async fn only_users_with_the_right_and_their_tokens_read_metrics() {
 }
 
 #[tokio::test]
+async fn a_refused_credentials_file_is_told_until_it_is_valid() {
+    let server = memory().await;
+    let refused = async || scrape(&server, OWN).await["liteio_credentials_file_refused"];
+    assert_eq!(refused().await, 0.0);
+    server.set_users("[[user]]\nname = 'eve'");
+    assert_eq!(refused().await, 1.0);
+    server.set_users(ACCOUNTS);
+    assert_eq!(refused().await, 0.0);
+}
+
+#[tokio::test]
 async fn a_policy_lets_a_user_read_metrics() {
     let server = in_memory_with_users(ACCOUNTS).await;
     let document = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"admin:Prometheus","Resource":"*"}]}"#;
