@@ -187,6 +187,12 @@ pub trait Disk: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// `false` once the path of the disk leads elsewhere than to the open directory: it was renamed, or a file system was unmounted,
+    /// or mounted over it. Everything goes to the open directory nevertheless, but the next process would not find it.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
     /// The poison flag of this disk.
     fn health(&self) -> &Health;
 }

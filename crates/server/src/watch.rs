@@ -6,6 +6,10 @@ use liteio_store::{RESERVE_BYTES, Store, StoreHealth};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
+/// The state of a server whose data directory is not at its path any more.
+pub(crate) const MOVED: &str = "the data directory was renamed or unmounted, or another is mounted over it: the server goes on in the \
+                                former one, which a restart would not find. Stop the server, and move or mount the directory back";
+
 /// Interval of looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -37,6 +41,7 @@ pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) {
 #[derive(Clone, Debug, Default)]
 struct Now {
     is_full: bool,
+    is_moved: bool,
     /// The reason, if a failure ended all writes.
     failed: Option<String>,
     /// The reason, while only the time of the lease keeps writes out.
@@ -55,6 +60,7 @@ impl Now {
         };
         Now {
             is_full,
+            is_moved: !store.is_in_place(),
             failed,
             is_suspended: suspended.is_some(),
             fenced: suspended.filter(|_| store.is_fenced()).map(|error| error.to_string()),
@@ -66,6 +72,7 @@ impl Now {
 #[derive(Debug, Default)]
 struct Seen {
     is_full: bool,
+    is_moved: bool,
     has_failed: bool,
     is_fenced: bool,
 }
@@ -94,6 +101,13 @@ impl Seen {
                 false => tracing::info!("the storage device has space again: writes are admitted"),
             }
             self.is_full = now.is_full;
+        }
+        if now.is_moved != self.is_moved {
+            match now.is_moved {
+                true => tracing::error!("{MOVED}"),
+                false => tracing::info!("the data directory is at its path again"),
+            }
+            self.is_moved = now.is_moved;
         }
         match (self.is_fenced, now.fenced) {
             (false, Some(reason)) => {

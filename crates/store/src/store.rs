@@ -310,6 +310,13 @@ impl Store {
         Ok(Some((disk.free_bytes()?, capacity)))
     }
 
+    /// `false` once the path of the data directory leads elsewhere than to the open one: it was renamed, or a file system was
+    /// unmounted, or mounted over it. The store goes on in the open one, but the next start would not find it.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.inner.disk.as_ref().is_none_or(|disk| disk.is_in_place())
+    }
+
     /// The health of the store.
     #[must_use]
     pub fn health(&self) -> StoreHealth {

@@ -72,6 +72,7 @@ pub(super) struct Replicated {
 /// The store's values.
 pub(super) struct StoreFigures {
     pub(super) is_ready: bool,
+    pub(super) is_in_place: bool,
     /// Writes are refused: without the lease of the backup, or the database of several servers.
     is_suspended: bool,
     pub(super) stats: StoreStats,
@@ -182,6 +183,7 @@ impl StoreFigures {
     fn of(store: &Store, owner: Owner, traffic: &Traffic) -> Result<StoreFigures, StoreError> {
         Ok(StoreFigures {
             is_ready: store.health() == StoreHealth::Ready,
+            is_in_place: store.is_in_place(),
             is_suspended: store.suspended().is_some(),
             cluster: store.cluster_figures(),
             stats: store.stats(),

@@ -125,6 +125,11 @@ fn write_store(page: &mut Page, store: &StoreFigures) {
         "1 while everything can be written, else 0: the device is full, or has failed, or the lease of the backup is away.",
         u8::from(store.is_ready),
     );
+    page.gauge(
+        "liteio_store_in_place",
+        "1 while the open data directory is at its path, else 0: a restart would not find it.",
+        u8::from(store.is_in_place),
+    );
     let (free, capacity) = store.space.unzip();
     optional(page, "liteio_store_free_bytes", "Free bytes of the device of the data.", free);
     optional(page, "liteio_store_capacity_bytes", "Bytes of the device of the data.", capacity);

@@ -10,7 +10,7 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -40,6 +40,8 @@ pub struct RealDisk {
 struct Shared {
     /// All paths start here, so the disk stays the same when the directory is moved or renamed.
     root: OwnedFd,
+    /// The path that `root` was opened by, absolute if the system tells the current directory.
+    path: PathBuf,
     health: Health,
     /// Directory of named temporary files.
     temporary: String,
@@ -84,11 +86,13 @@ impl RealDisk {
 
     fn open_with(root: &Path, temporary: String, has_unnamed_files: bool) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let path = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let root = calls::open(root, flags, Mode::empty())
             .map_err(|error| explain(root, &error.into()))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 root,
+                path,
                 health: Health::new(),
                 temporary,
                 has_unnamed_files: AtomicBool::new(has_unnamed_files),
@@ -303,6 +307,15 @@ impl Disk for RealDisk {
         let numbers = calls::fstatvfs(&self.shared.root);
         let numbers = numbers.map_err(failed("ask for the size of the device", ""))?;
         Ok(Some(numbers.f_blocks.saturating_mul(numbers.f_frsize)))
+    }
+
+    fn is_in_place(&self) -> bool {
+        let Ok(open) = calls::fstat(&self.shared.root) else { return true };
+        match calls::stat(self.shared.path.as_path()) {
+            Ok(there) => (there.st_dev, there.st_ino) == (open.st_dev, open.st_ino),
+            // Any other error, such as a lack of memory, proves nothing.
+            Err(error) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
+        }
     }
 
     fn health(&self) -> &Health {

@@ -257,3 +257,18 @@ fn temporary_files_in_a_shared_directory_tell_whose_they_are() {
     let error = RealDisk::open_shared(&missing, "1").expect_err("a missing mount is not made");
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
+
+#[test]
+fn a_directory_that_is_renamed_or_replaced_is_not_in_place() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (path, elsewhere) = (directory.path().join("data"), directory.path().join("elsewhere"));
+    let disk = RealDisk::open(&path).expect("opens");
+    assert!(disk.is_in_place());
+    std::fs::rename(&path, &elsewhere).expect("renamed");
+    assert!(!disk.is_in_place());
+    std::fs::create_dir(&path).expect("created");
+    assert!(!disk.is_in_place(), "another directory");
+    std::fs::remove_dir(&path).expect("removed");
+    std::fs::rename(&elsewhere, &path).expect("renamed");
+    assert!(disk.is_in_place());
+}

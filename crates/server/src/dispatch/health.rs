@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::details::{backup_details, details, standby_details};
 use crate::backup::Pair;
 use crate::spaces::Spaces;
+use crate::watch::MOVED;
 use liteio_admin::operational::{Health, Readiness};
 use liteio_observe::delivery::Follower;
 
@@ -80,7 +81,7 @@ impl Judge {
 
     /// The first fault that leaves writes working.
     fn flaw(&self, store: &Store, unopened: u64, reads: bool) -> Option<String> {
-        let told = found_damage(store, &self.logged);
+        let told = moved(store).or_else(|| found_damage(store, &self.logged));
         let told = told.or_else(|| missing_keys(store));
         let told = told.or_else(|| reads.then(|| lost_events(store, self.lost_at_start))?);
         let told = told.or_else(|| lost_commits(store));
@@ -157,6 +158,11 @@ pub(super) fn of(judge: &Arc<Judge>) -> Health {
 fn has_buckets(store: &Store) -> bool {
     let one = ListBuckets { max: 1, ..ListBuckets::default() };
     store.list_buckets(&one).is_ok_and(|page| !page.buckets.is_empty())
+}
+
+/// Describes a data directory that is not at its path any more.
+fn moved(store: &Store) -> Option<String> {
+    (!store.is_in_place()).then(|| MOVED.to_owned())
 }
 
 /// The damage found so far, without names, because health checks are unauthenticated. The details

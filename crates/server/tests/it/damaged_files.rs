@@ -221,6 +221,31 @@ async fn writes_stop_by_themselves_when_the_data_directory_is_removed() {
     assert!(log.contains("WARN") && log.contains("was removed or changed"), "{log}");
 }
 
+/// Nothing is lost by that, but the next start would make a new store at the path.
+#[tokio::test]
+async fn a_data_directory_that_is_renamed_is_told_until_it_is_back() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut process = Process::start_with_log(&directory, "error");
+    process.s3("PUT", "/bucket", b"").await.expect_status(200);
+    let (data, elsewhere) = (directory.path().join("data"), directory.path().join("elsewhere"));
+    let in_place = async |process: &Process| {
+        let page = process.s3("GET", "/_liteio/metrics", b"").await.expect_status(200).text();
+        page.contains("\nliteio_store_in_place 1\n")
+    };
+    assert!(in_place(&process).await);
+    fs::rename(&data, &elsewhere).expect("renamed");
+    let ready = process.ready().await;
+    assert_eq!(ready["status"], "degraded");
+    let reason = ready["reason"].as_str().expect("a reason");
+    assert!(reason.contains("was renamed or unmounted"), "{reason}");
+    assert!(!in_place(&process).await);
+    process.check_objects().await;
+    process.running.logs("the data directory was renamed or unmounted");
+    fs::rename(&elsewhere, &data).expect("renamed");
+    assert_eq!(process.ready().await["status"], "ready");
+    assert!(in_place(&process).await);
+}
+
 #[tokio::test]
 async fn reads_that_meet_damage_are_counted_in_the_health() {
     let directory = tempfile::tempdir().expect("a temporary directory");
