@@ -1,7 +1,7 @@
 //! The command line of `liteio import`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -17,6 +17,18 @@ pub enum ImportCommand {
     /// Import the buckets of any S3 service, with their settings, all versions and delete markers,
     /// metadata, tags and locks.
     S3(ImportS3Args),
+}
+
+impl ImportCommand {
+    /// The data directory, if it is given.
+    pub fn data_dir(&self) -> Option<&Path> {
+        let target = match self {
+            ImportCommand::Fs(arguments) => &arguments.target,
+            ImportCommand::Minio(arguments) => &arguments.target,
+            ImportCommand::S3(arguments) => &arguments.target,
+        };
+        target.data_dir.as_deref()
+    }
 }
 
 /// The destination of an import.

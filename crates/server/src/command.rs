@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::iter;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::backup::CommandError;
 use crate::cli::{
-    self, Command, ExecCommand, HealthArgs, MetricsTokenArgs, ServerArgs, Source, Stop,
+    self, BackupCommand, Command, ExecCommand, HealthArgs, KeyCommand, MetricsTokenArgs,
+    ServerArgs, Source, Stop,
 };
 use crate::config::environment::{self, Variables};
 use crate::config::{
@@ -19,7 +21,8 @@ use crate::init_scripts::{self, Scripts};
 use crate::notify::Notifier;
 use crate::output::{print, print_bytes};
 use crate::platform::{
-    Terminal, disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
+    Terminal, disable_huge_pages, hide_memory, left_by_root, raise_file_limit, reload_signal,
+    scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
 use crate::{
@@ -29,7 +32,7 @@ use crate::{
 use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry::{self, LogGuard};
-use liteio_store::{Clock as _, SystemClock, silence_panics_of_damage};
+use liteio_store::{Clock as _, DEFAULT_DIRECTORY, SystemClock, silence_panics_of_damage};
 use liteio_wire::serve::stop_signal;
 
 /// Exit code: the server cannot start or is not ready, or its data is damaged.
@@ -56,13 +59,19 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             liteio_client::run(iter::once(program).chain(arguments.arguments))
         }
         Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
-        Ok(Command::Key(command)) => match keys::run(&command) {
-            Ok(text) => {
-                print(&text);
-                ExitCode::SUCCESS
+        Ok(Command::Key(command)) => {
+            let code = match keys::run(&command) {
+                Ok(text) => {
+                    print(&text);
+                    ExitCode::SUCCESS
+                }
+                Err(reason) => fail(FAILED, &reason),
+            };
+            if let KeyCommand::Rewrap(arguments) = &*command {
+                tell_of_root(arguments.data_dir.as_deref());
             }
-            Err(reason) => fail(FAILED, &reason),
-        },
+            code
+        }
         Ok(Command::Credentials(command)) => match credentials_command::run(&command) {
             Ok(text) => {
                 print(&text);
@@ -70,17 +79,46 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             }
             Err(reason) => fail(FAILED, &reason),
         },
-        Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
-        Ok(Command::Import(command)) => look_at_files(|| {
-            import::run(&command, |arguments| {
-                keys::open(&resolve_keys(arguments).map_err(|error| error.to_string())?)
-            })
-        }),
-        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command.0.command())),
-        Ok(Command::Restore(arguments)) => use_backup(|| match &arguments.to {
-            Some(to) => give_back::run(&arguments, to),
-            None => backup::restore_all(&arguments),
-        }),
+        Ok(Command::Repair(arguments)) => {
+            let code = look_at_files(|| repair::run(&arguments));
+            tell_of_root(arguments.data_dir.as_deref());
+            code
+        }
+        Ok(Command::Import(command)) => {
+            let code = look_at_files(|| {
+                import::run(&command, |arguments| {
+                    keys::open(&resolve_keys(arguments).map_err(|error| error.to_string())?)
+                })
+            });
+            tell_of_root(command.data_dir());
+            code
+        }
+        Ok(Command::Backup(command)) => {
+            let command = command.0.command();
+            let code = use_backup(|| backup::run(&command));
+            match &command {
+                BackupCommand::Copy(arguments) => {
+                    tell_of_root(arguments.data_dir.as_deref());
+                    tell_of_root(Some(&arguments.directory));
+                }
+                BackupCommand::Now(arguments) => tell_of_root(arguments.data_dir.as_deref()),
+                BackupCommand::List(_)
+                | BackupCommand::Status(_)
+                | BackupCommand::Verify(_)
+                | BackupCommand::Prune(_) => {}
+            }
+            code
+        }
+        Ok(Command::Restore(arguments)) => {
+            let code = use_backup(|| match &arguments.to {
+                Some(to) => give_back::run(&arguments, to),
+                None => backup::restore_all(&arguments),
+            });
+            if let Some(directory) = &arguments.directory {
+                tell_of_root(Some(directory));
+            }
+            code
+        }
         // Parsed as the server that it is.
         Ok(Command::Standby(_)) => ExitCode::from(USAGE),
         Ok(Command::Promote(arguments)) => use_backup(|| backup::promote(&arguments)),
@@ -141,6 +179,14 @@ fn use_backup(command: impl FnOnce() -> Result<bool, CommandError>) -> ExitCode 
         Ok(false) => ExitCode::from(FAILED),
         Err(CommandError::Usage(reason)) => fail(USAGE, &reason),
         Err(CommandError::Failed(reason)) => fail(FAILED, &reason),
+    }
+}
+
+/// Tells of files that a command has made as root in a data directory of another user: its server would fail at them later, in
+/// front of somebody who does not know the reason.
+fn tell_of_root(data_dir: Option<&Path>) {
+    if let Some(line) = left_by_root(data_dir.unwrap_or(Path::new(DEFAULT_DIRECTORY))) {
+        let _ = writeln!(io::stderr(), "liteio: {line}");
     }
 }
 

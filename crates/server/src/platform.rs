@@ -140,6 +140,43 @@ fn first_refused(directory: &Path, levels: u8) -> Option<PathBuf> {
     None
 }
 
+/// The line about files that this process has made as root in a data directory of another user, whose server may not be able to
+/// use them. `None` if there are none.
+pub(crate) fn left_by_root(directory: &Path) -> Option<String> {
+    if !geteuid().is_root() {
+        return None;
+    }
+    let path = std::path::absolute(directory).ok()?;
+    // A directory that root has made is mostly in one of the user, such as /var/lib/liteio.
+    let places = [Some(path.as_path()), path.parent()].into_iter().flatten();
+    let owner = places.filter_map(owner_of).find(|owner| *owner != 0)?;
+    if owner_of(&path) != Some(0) && !has_file_of_root(&path, LEVELS) {
+        return None;
+    }
+    let shown = path.display();
+    Some(format!(
+        "root owns files in {shown} now: run \"chown -R {owner} {shown}\" before user {owner} starts a server on it"
+    ))
+}
+
+fn owner_of(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|metadata| metadata.uid())
+}
+
+fn has_file_of_root(directory: &Path, levels: u8) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        // `lost+found` is root's on every ext4.
+        entry.file_name() != "lost+found"
+            && entry.metadata().is_ok_and(|metadata| {
+                metadata.uid() == 0
+                    || metadata.is_dir()
+                        && levels > 0
+                        && has_file_of_root(&entry.path(), levels - 1)
+            })
+    })
+}
+
 /// The bytes that a directory's device has free for this user.
 pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(directory).ok()?;

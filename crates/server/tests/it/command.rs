@@ -681,6 +681,29 @@ fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
 }
 
 #[test]
+fn a_command_of_root_tells_of_its_files_in_the_directory_of_another_user() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = directory();
+    drop(Running::start_with(&directory, &["--data-dir", "data", "--address", "127.0.0.1:0"], &[]));
+    // Without root there is no second user.
+    if std::fs::metadata(directory.path()).expect("there").uid() != 0 {
+        return;
+    }
+    for (owner, is_told) in [("65534", true), ("0", false)] {
+        let mut chown = Command::new("chown");
+        let changed = chown.args(["-R", owner, "data"]).current_dir(directory.path()).status();
+        assert!(changed.expect("it runs").success());
+        let repair = ["repair", "--data-dir", "data", "--yes"];
+        let output = liteio(&directory).args(repair).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{message}");
+        let advice = format!("chown -R {owner} {}/data", directory.path().display());
+        assert_eq!(message.contains(&advice), is_told, "{message}");
+        assert_eq!(message.is_empty(), !is_told, "{message}");
+    }
+}
+
+#[test]
 fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
     use std::os::unix::process::CommandExt as _;
