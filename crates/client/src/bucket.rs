@@ -33,7 +33,7 @@ pub enum BucketError {
     #[error("{0}")]
     Refused(String),
     /// The certificate of the service is of no authority that is trusted.
-    #[error("{0}; add its authority to the file that SSL_CERT_FILE names")]
+    #[error("{0}; add its authority to the file that SSL_CERT_FILE or AWS_CA_BUNDLE names")]
     Untrusted(String),
     /// The service fails or does not answer, even after repetitions: the same call may succeed later.
     #[error("{0}")]

@@ -67,7 +67,9 @@ impl Error {
             Error::Service(error) => error.reason(),
             // Of an untrusted certificate.
             Error::Transport { reason, remedy: Some(_), again: Again::None } => {
-                format!("{reason}; add its authority to the file that SSL_CERT_FILE names")
+                format!(
+                    "{reason}; add its authority to the file that SSL_CERT_FILE or AWS_CA_BUNDLE names"
+                )
             }
             Error::Transport { reason, .. } => reason.clone(),
             error => error.to_string(),

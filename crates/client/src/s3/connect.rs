@@ -20,8 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 256 << 10;
 
 /// A client that follows no redirects. It trusts the authorities of browsers, the ones in the files
-/// of the directory `authorities`, and the ones in the file that the variable `SSL_CERT_FILE`
-/// names; with `insecure`, it trusts every certificate.
+/// of the directory `authorities`, and the ones in the files that the variables `SSL_CERT_FILE` and
+/// `AWS_CA_BUNDLE` name; with `insecure`, it trusts every certificate.
 ///
 /// # Errors
 /// One line that says what to change.

@@ -25,13 +25,13 @@ pub(super) fn broken(url: &str, error: &legacy::Error) -> Error {
         let reason = format!(
             "cannot connect to {url}: its certificate is one of an authority (CA:TRUE) that is not known here"
         );
-        let remedy = "put that certificate into certs/CAs below the configuration directory, make one \
-            with basicConstraints=CA:FALSE, or use --insecure";
+        let remedy = "name the file of that certificate by AWS_CA_BUNDLE=FILE, put it into certs/CAs below the \
+            configuration directory (~/.mc), make one with basicConstraints=CA:FALSE, or use --insecure";
         return Error::Transport { reason, remedy: Some(remedy), again: Again::None };
     }
     let (remedy, again) = if reason.contains("certificate") {
-        let remedy = "put its authority into certs/CAs below the configuration directory, \
-            or use --insecure";
+        let remedy = "name a file with its authority by AWS_CA_BUNDLE=FILE, put that file into certs/CAs below \
+            the configuration directory (~/.mc), or use --insecure";
         (remedy, Again::None)
     } else {
         ("see that the service runs, and that the URL of the alias is right", Again::All)

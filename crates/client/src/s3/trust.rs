@@ -14,6 +14,9 @@ use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 /// The name of the error about a server whose certificate is one of an authority.
 pub(super) const IS_AUTHORITY: &str = "CaUsedAsEndEntity";
 
+/// The variables that name files of authorities: that of OpenSSL, and that of the AWS CLI and the SDKs.
+const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "AWS_CA_BUNDLE"];
+
 /// The certificates that a client knows.
 pub(super) struct Known {
     roots: RootCertStore,
@@ -22,7 +25,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The authorities of browsers, those in the file that `SSL_CERT_FILE` names, in the files of a
+    /// The authorities of browsers, those in the files that [`VARIABLES`] name, in the files of a
     /// directory, and in another file.
     ///
     /// # Errors
@@ -30,10 +33,14 @@ impl Known {
     pub(super) fn read(directory: Option<&Path>, file: Option<&Path>) -> Result<Known, String> {
         let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         let mut known = Known { roots, given: Vec::new() };
-        if let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|it| !it.is_empty()) {
+        for variable in VARIABLES {
+            let Some(file) = std::env::var_os(variable).filter(|it| !it.is_empty()) else {
+                continue;
+            };
             // A file of the system may have certificates of kinds that are not supported; these are
             // skipped.
-            let certificates = certificates(Path::new(&file))?;
+            let certificates = certificates(Path::new(&file))
+                .map_err(|reason| format!("{reason} (of the variable {variable})"))?;
             known.roots.add_parsable_certificates(certificates.iter().cloned());
             known.given.extend(certificates);
         }

@@ -156,7 +156,7 @@ pub(crate) struct BackupAccessArgs {
     #[arg(long, value_name = "FILE", env = "LITEIO_BACKUP_SECRET_KEY_FILE")]
     pub(crate) secret_key_file: Option<PathBuf>,
     /// PEM file of certificate authorities to trust, in addition to the built-in public ones and
-    /// those in the file that SSL_CERT_FILE names.
+    /// those in the file that SSL_CERT_FILE or AWS_CA_BUNDLE names.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 }

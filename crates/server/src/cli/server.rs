@@ -227,7 +227,7 @@ pub(crate) struct ServerArgs {
     pub(crate) otlp_endpoint: Option<String>,
     /// PEM file of certificate authorities to trust for outgoing connections, in addition to the
     /// built-in public ones: targets of events, issuers, the audit log, OTLP, the backup. Those of
-    /// replication and tiers are in the file that SSL_CERT_FILE names.
+    /// replication and tiers are in the file that SSL_CERT_FILE or AWS_CA_BUNDLE names.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]

@@ -409,16 +409,25 @@ fn certificates_are_trusted_by_authorities_of_the_user() {
     };
     let output = run(&["ls", "a"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("certs/CAs"), "{}", stderr(&output));
+    for remedy in ["certs/CAs", "AWS_CA_BUNDLE=FILE"] {
+        assert!(stderr(&output).contains(remedy), "{}", stderr(&output));
+    }
     let output = run(&["--insecure", "mb", "a/bucket"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let made = fs::read(directory.path().join("data/tls/certificate.pem")).expect("it is kept");
     shell.write("authority.pem", &made);
     let host = shell.url.replace("https://", "https://liteio:liteio123@");
-    let mut command = shell.command(&["ls", "a"]);
-    let output = command.env("MC_HOST_a", host).env("SSL_CERT_FILE", "authority.pem").output();
-    let output = output.expect("it runs");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for (variable, file, code) in [
+        ("SSL_CERT_FILE", "authority.pem", 0),
+        ("AWS_CA_BUNDLE", "authority.pem", 0),
+        ("AWS_CA_BUNDLE", "missing.pem", 1),
+    ] {
+        let mut command = shell.command(&["ls", "a"]);
+        let output = command.env("MC_HOST_a", &host).env(variable, file).output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{variable}: {}", stderr(&output));
+        assert_eq!(stderr(&output).contains(variable), code != 0, "{}", stderr(&output));
+    }
     shell.write(".mc/certs/CAs/server.crt", made);
     let output = run(&["ls", "a"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
