@@ -14,7 +14,7 @@
 //! |---|---|
 //! | [`serve`] | Accepting, transports, connections of HTTP/1.1 (by hyper, with header names spelled as on S3) and HTTP/2 (by h2), time-outs, graceful stop |
 //! | [`front`] | Ids on every response, limits, memory of a request (`allowance`), minimum speed of a client (`pace`), checks of the head, access log, error documents (XML or JSON); the traits `Handler` and `Observer` |
-//! | [`origin`] | The peer, the addressed bucket and key, and the ids of a request, determined once |
+//! | [`origin`] | The peer, the addressed bucket and key, and the ids of a request, determined once; log lines about failures, which name them |
 //! | [`record`] | The record that a request leaves, if it reached a bucket with access logs |
 //! | [`request_id`] | The two ids of S3 on every response |
 //! | [`reply`] | The one error (`ApiError`) and the one response body (`ReplyBody`) |
