@@ -94,6 +94,10 @@ impl Disk for CountedDisk {
         self.disk.capacity_bytes()
     }
 
+    fn is_in_place(&self) -> bool {
+        self.disk.is_in_place()
+    }
+
     fn health(&self) -> &Health {
         self.disk.health()
     }

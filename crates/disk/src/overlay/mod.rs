@@ -172,6 +172,11 @@ impl Disk for OverlayDisk {
         Ok(None)
     }
 
+    fn is_in_place(&self) -> bool {
+        // Changes have no place: they are in memory.
+        true
+    }
+
     fn health(&self) -> &Health {
         &self.shared.health
     }

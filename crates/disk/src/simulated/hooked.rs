@@ -93,6 +93,10 @@ impl Disk for HookedDisk {
         self.disk.capacity_bytes()
     }
 
+    fn is_in_place(&self) -> bool {
+        self.disk.is_in_place()
+    }
+
     fn health(&self) -> &Health {
         self.disk.health()
     }
