@@ -6,6 +6,8 @@ const { startServer, connect } = require("./server.cjs");
 
 // Variable that passes the server from the global setup to the workers.
 const SHARED = "LITEIO_SHARED_SERVER";
+// Name under which the global setup provides it, where the runner has this for each of its projects.
+const PROVIDED = "liteio";
 // They would choose other credentials or another endpoint than those that are set, or be refused beside these.
 const REMOVED = [
   "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
@@ -40,15 +42,17 @@ function endEnvironment({ endsWithFile = false }, putBack) {
   }
 }
 
-/** The server that the global setup passes on, unless there are options: its address and keys, and the profile. */
-function sharedServer(options) {
-  const shared = process.env[SHARED];
-  return shared && options === undefined ? JSON.parse(shared) : undefined;
+/**
+ * The server that the global setup passes on, unless there are options: its address and keys, and the profile. `provided` is what
+ * the runner has passed on by itself, if it does.
+ */
+function sharedServer(options, provided = () => undefined) {
+  const shared = options === undefined ? (provided() ?? process.env[SHARED]) : undefined;
+  return shared && JSON.parse(shared);
 }
 
-/** The server of the global setup, or without one or with options a server of its own. */
-async function serverOf(options, start = startServer) {
-  const shared = sharedServer(options);
+/** The server of the global setup, or without one a server of its own. */
+async function serverOf(shared, options, start = startServer) {
   if (shared) {
     const { profile, ...connection } = shared;
     return { server: connect(connection) };
@@ -72,7 +76,8 @@ function withoutSpace(server) {
  * reach AWS otherwise.
  */
 function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options, note = "") {
-  if ((options ?? sharedServer(options))?.profile === "localstack") {
+  const shared = sharedServer(options, runner.provided);
+  if ((options ?? shared)?.profile === "localstack") {
     throw new TypeError(
       'useSpace separates tests by their keys, and with the profile "localstack" unknown keys, such as `test`, reach the same ' +
         "space in all tests: use useServer",
@@ -96,7 +101,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     });
   };
   beforeAll(async () => {
-    ({ server, owned } = await serverOf(options));
+    ({ server, owned } = await serverOf(shared, options));
     putBack = useEnvironment(withoutSpace(server));
   });
   // Vitest and node:test tell the test. For Jest a function with a named parameter would wait for a callback.
@@ -175,9 +180,10 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
   // The running test of a runner that passes it to its hooks.
   let running;
   // With this profile unknown keys, such as `test`, reach the main space.
-  const isMain = sharedServer(options)?.profile === "localstack";
+  const shared = sharedServer(options, runner.provided);
+  const isMain = shared?.profile === "localstack";
   beforeAll(async () => {
-    ({ server, owned } = await serverOf(options, startAgain));
+    ({ server, owned } = await serverOf(shared, options, startAgain));
     space = owned ?? (isMain ? server : await server.space());
     putBack = useEnvironment(space);
   });
@@ -235,15 +241,34 @@ function representing(server, space) {
   };
 }
 
-/** Starts one server for all workers; returns a function that stops it. */
-async function setUp(options) {
+// True while a global setup of this process has its server in the variable.
+let isShared = false;
+
+/**
+ * Starts one server for all workers; returns a function that stops it. `provide` passes it to those of one project, where the runner
+ * has projects with variables in common.
+ */
+async function setUp(options, provide) {
+  if (!provide && isShared) {
+    throw new LiteIOError(
+      "a global setup has started a server for all files already, and a second one would take its place in both projects: " +
+        "start one server for all projects, or give useSpace() and useServer() options in the files that need another",
+    );
+  }
   const server = await startServer(options);
   const { endpoint, accessKeyId, secretAccessKey, region } = server;
-  process.env[SHARED] = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region, profile: options?.profile });
+  const shared = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region, profile: options?.profile });
+  if (provide) {
+    provide(shared);
+    return () => server.stop();
+  }
+  process.env[SHARED] = shared;
+  isShared = true;
   return async () => {
     delete process.env[SHARED];
+    isShared = false;
     await server.stop();
   };
 }
 
-module.exports = { useSpace, useServer, useEnvironment, setUp };
+module.exports = { PROVIDED, useSpace, useServer, useEnvironment, setUp };

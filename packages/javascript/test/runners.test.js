@@ -115,7 +115,7 @@ import { useServer, useSpace } from "liteio/node-test";
 const equal = (one, other) => assert.deepEqual(one, other);
 ${CLEANED_UP}${ENDED_BEFORE}`;
 const ONCE_IN_VITEST = (options = "undefined") => `
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { ${NAMES} } from "@aws-sdk/client-s3";
 import { useServer } from "liteio/vitest";
 const OPTIONS = ${options};
@@ -187,6 +187,42 @@ check(
     "b.test.js": OF_VITEST(true),
   },
   vitest,
+);
+const OF_PROJECT = (bucket) => `
+import { expect, test } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useSpace } from "liteio/vitest";
+const s3 = useSpace();
+for (const number of [1, 2]) {
+  test("the buckets are those of the project: " + number, async () => {
+    const { Buckets } = await new S3Client(s3.config).send(new ListBucketsCommand({}));
+    expect(Buckets.map(({ Name }) => Name)).toEqual(["${bucket}"]);
+  });
+}
+`;
+const SETUP_OF_PROJECT = (bucket) => `
+import { withOptions } from "liteio/vitest/global-setup";
+export default withOptions({ buckets: ["${bucket}"] });
+`;
+check(
+  "Vitest with projects, one of them with a server of its own",
+  {
+    "vitest.config.js": `export default {
+      test: {
+        globalSetup: ["./all.js"],
+        projects: [
+          { test: { name: "one", include: ["one.test.js"] } },
+          { test: { name: "other", include: ["other.test.js"], globalSetup: ["./other.js"] } },
+        ],
+      },
+    };`,
+    "all.js": SETUP_OF_PROJECT("photos"),
+    "other.js": SETUP_OF_PROJECT("letters"),
+    "one.test.js": OF_PROJECT("photos"),
+    "other.test.js": OF_PROJECT("letters"),
+  },
+  vitest,
+  { seen: /Tests:? +4 passed/ },
 );
 // Of two tests at a time one has the space, as if it were alone; the other is told what to do.
 check(
@@ -294,6 +330,21 @@ check(
   jest,
 );
 
+const SETUP_OF_JEST = `module.exports = require("liteio/jest/global-setup").withOptions({});`;
+check(
+  "Jest with two projects that start a server for all files",
+  {
+    "package.json": manifest({
+      projects: ["one", "other"].map((name) => ({ displayName: name, globalSetup: `<rootDir>/${name}.js` })),
+    }),
+    "one.js": SETUP_OF_JEST,
+    "other.js": SETUP_OF_JEST,
+    "a.test.js": OF_JEST(true),
+  },
+  ["jest/bin/jest.js"],
+  { status: 1, seen: /start one server for all projects, or give useSpace\(\) and useServer\(\) options/ },
+);
+
 for (const hooks of ["stack", "list", "parallel"]) {
   // Beside the one of the helper, a beforeAll of the test would still have the variables of the shell.
   const file = hooks === "parallel" ? CLEANED_UP_IN_VITEST.replace(/^ +beforeAll.*$/m, "") : CLEANED_UP_IN_VITEST;
@@ -380,7 +431,7 @@ check(
     "vitest.config.js": `export default { test: { globalSetup: ["./setup.js"], fileParallelism: false } };`,
     "setup.js": `import { withOptions } from "liteio/vitest/global-setup"; export default withOptions({ profile: "localstack" });`,
     "a.test.js": ONCE_IN_VITEST().replace("new S3Client({})", `new S3Client({
-      endpoint: JSON.parse(process.env.LITEIO_SHARED_SERVER).endpoint, credentials: { accessKeyId: "test", secretAccessKey: "test" },
+      endpoint: JSON.parse(inject("liteio")).endpoint, credentials: { accessKeyId: "test", secretAccessKey: "test" },
     })`),
     "b.test.js": `
 import { expect, test } from "vitest";
