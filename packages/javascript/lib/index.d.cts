@@ -187,6 +187,8 @@ export class MainSpace extends Space {
   space(name?: string): Promise<Space>;
   /** Names of all spaces except the main one. */
   spaces(): Promise<string[]>;
+  /** Shuts the server down, if it is a `Server`: one that connect() has reached belongs to another process. */
+  stop?(): Promise<void>;
 }
 
 /** A server, and its main space. */

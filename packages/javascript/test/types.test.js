@@ -11,7 +11,7 @@ import * as liteio from "liteio";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const USE = `
 import { S3Client } from "@aws-sdk/client-s3";
-import { startServer, WaitTimeout, type RecordedRequest, type FaultRule } from "liteio";
+import { connect, startServer, WaitTimeout, type RecordedRequest, type FaultRule } from "liteio";
 import { useServer, useSpace } from "liteio/vitest";
 import { useServer as onceInJest, useSpace as ofJest } from "liteio/jest";
 import { useServer as onceInNode, useSpace as ofNode } from "liteio/node-test";
@@ -24,6 +24,8 @@ export const perTest = [useSpace(), ofJest({ region: "eu-west-1" }), ofNode()];
 const log: string | undefined = perTest[0].server.log;
 export const perFile = [useServer({ port: 9123 }), onceInJest({ buckets: ["photos"] }), onceInNode().space.config];
 const rule: FaultRule = { operation: "PutObject", status: 503, times: 2 };
+const running = process.env.LITEIO_ENDPOINT ? connect() : await startServer();
+await running.stop?.();
 await using server = await startServer({ buckets: ["photos"] });
 new S3Client(server.config);
 await using fault = await server.fault(rule);
