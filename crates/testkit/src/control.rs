@@ -13,7 +13,7 @@ use super::faults::FaultRule;
 use super::guard::bad_request;
 use super::routes::not_found;
 use super::slot::{Slot, Snapshot};
-use super::{Contents, Making, NAME_BYTES_MAX, TestApi};
+use super::{Contents, KEY_PREFIX, Making, NAME_BYTES_MAX, TestApi};
 use liteio_space::MAIN;
 use liteio_wire::origin::timestamp;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
@@ -260,7 +260,7 @@ impl TestApi {
             ));
         }
         self.named.check_room(&name)?;
-        let access_key = format!("LITEIO{}", random_text(14)?);
+        let access_key = format!("{KEY_PREFIX}{}", random_text(14)?);
         let secret_key = random_text(40)?;
         let clock = Arc::new(ShiftedClock::new(Arc::new(liteio_store::SystemClock)));
         let tap = Tap::new(&self.events, &name);

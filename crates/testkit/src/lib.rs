@@ -74,11 +74,25 @@ use liteio_wire::reply::{ApiError, ErrorCode, Reply};
 
 /// Path prefix of the test API.
 const PREFIX: &str = "/_liteio/test";
+/// LocalStack's path of `/reset`, for suites that were made for it.
+const RESET_OF_LOCALSTACK: &str = "/_localstack/state/reset";
 /// The header that names the space of a request. It takes precedence over the access key.
 const SPACE_HEADER: &str = "x-liteio-space";
 
+/// The start of the access keys of spaces.
+const KEY_PREFIX: &str = "LITEIO";
+
 /// Limit of a name in bytes.
 const NAME_BYTES_MAX: usize = 64;
+
+/// The reason why a request may have reached the main space by mistake.
+#[derive(Clone, Copy, Debug)]
+enum Doubt {
+    /// It has no access key.
+    Unsigned,
+    /// Its access key is like that of a space, but no space has it.
+    UnknownKey,
+}
 
 /// The parameters of a new space.
 pub struct Making {
@@ -185,8 +199,10 @@ impl TestApi {
 
     /// True for a request to the test API itself.
     pub fn claims(origin: &Origin) -> bool {
-        let rest = origin.target.path().strip_prefix(PREFIX);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let path = origin.target.path();
+        let rest = path.strip_prefix(PREFIX);
+        path == RESET_OF_LOCALSTACK
+            || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// The observer that records finished requests.
@@ -228,29 +244,38 @@ impl TestApi {
         allowance: &Allowance,
     ) -> Reply {
         let mut request = bodies::boxed(request);
-        let slot = self.slot_of(&mut request, origin).await?;
-        slot.call(request, origin, allowance).await
+        let (slot, doubt) = self.slot_of(&mut request, origin).await?;
+        let reply = slot.call(request, origin, allowance).await;
+        reply.map_err(|error| explained(error, doubt))
     }
 
     /// The space of a request: the one named in its header, else the one that knows its access key,
     /// else the main space. A preflight request, which browsers do not sign, goes to the first
-    /// space whose CORS rules allow it.
+    /// space whose CORS rules allow it. The doubt is of the main space only.
     async fn slot_of(
         &self,
         request: &mut Request<bodies::TestBody>,
         origin: &Origin,
-    ) -> Result<Arc<Slot>, ApiError> {
+    ) -> Result<(Arc<Slot>, Option<Doubt>), ApiError> {
         if let Some(name) = request.headers().get(SPACE_HEADER) {
             let name = name
                 .to_str()
                 .map_err(|_| guard::bad_request("The name of the space is no text."))?;
-            return self.slot(Some(name));
+            return Ok((self.slot(Some(name))?, None));
         }
         // The body is not examined if there is only one space.
         if self.named.is_empty() {
-            return Ok(Arc::clone(&self.main));
+            let claimed = operation::claimed_in_head(request.headers(), request.uri());
+            let of_space = claimed.filter(|(key, _)| key.starts_with(KEY_PREFIX));
+            return Ok((Arc::clone(&self.main), of_space.map(|_| Doubt::UnknownKey)));
         }
-        let other = match operation::claimed_key(request).await? {
+        let claimed = operation::claimed_key(request).await?;
+        let doubt = match &claimed {
+            None => Some(Doubt::Unsigned),
+            Some((key, _)) if key.starts_with(KEY_PREFIX) => Some(Doubt::UnknownKey),
+            Some(_) => None,
+        };
+        let other = match claimed {
             // A user of another space may have been given the access key of the main space's root.
             Some((key, token)) if self.main().owns(&key, token.as_deref()) => None,
             Some((key, token)) => {
@@ -270,6 +295,24 @@ impl TestApi {
             }
             None => None,
         };
-        Ok(other.unwrap_or_else(|| Arc::clone(&self.main)))
+        Ok(match other {
+            Some(slot) => (slot, None),
+            None => (Arc::clone(&self.main), doubt),
+        })
     }
+}
+
+/// Adds the way to a space to a refusal by the main one.
+fn explained(error: ApiError, doubt: Option<Doubt>) -> ApiError {
+    let sentence = match (doubt, error.code()) {
+        (Some(Doubt::Unsigned), "AccessDenied" | "NoSuchBucket" | "NoSuchKey") => {
+            "This is the main space, as the request has no signature: name another in the header x-liteio-space."
+        }
+        (Some(Doubt::UnknownKey), "InvalidAccessKeyId") => {
+            "It is like the key of a space, which ends with the space: make the client in the test, or use one server \
+             for all tests."
+        }
+        _ => return error,
+    };
+    error.with_sentence(sentence)
 }

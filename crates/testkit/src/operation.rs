@@ -134,7 +134,8 @@ pub(super) async fn claimed_key(
     Ok(credential.map(|it| (key_of(&it), value(b"x-amz-security-token"))))
 }
 
-fn claimed_in_head(headers: &HeaderMap, uri: &Uri) -> Option<Claimed> {
+/// The same of the signature header or a presigned URL.
+pub(super) fn claimed_in_head(headers: &HeaderMap, uri: &Uri) -> Option<Claimed> {
     let text = |name: &str| {
         let value = headers.get(name).and_then(|it| it.to_str().ok());
         value.map(str::to_owned)

@@ -20,7 +20,7 @@ use super::glob::Glob;
 use super::guard::bad_request;
 use super::history::{Happened, History};
 use super::requests::RequestFilter;
-use super::{PREFIX, TestApi};
+use super::{PREFIX, RESET_OF_LOCALSTACK, TestApi};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 
@@ -104,7 +104,10 @@ impl TestApi {
     {
         let (head, body) = request.into_parts();
         self.guard.check(&head, origin)?;
-        let path = origin.target.path().strip_prefix(PREFIX).unwrap_or_default();
+        let path = match origin.target.path() {
+            RESET_OF_LOCALSTACK => "/reset",
+            path => path.strip_prefix(PREFIX).unwrap_or_default(),
+        };
         let mut segments = Vec::new();
         for segment in path.split('/').skip(1) {
             let decoded = percent_encoding::percent_decode_str(segment).decode_utf8();

@@ -63,7 +63,8 @@ async function serverOf(shared, options, start = startServer) {
 
 /** Variables of a server without the keys of a space, so that a request is refused there instead of reaching AWS. */
 function withoutSpace(server) {
-  const key = "no-space-before-the-first-test";
+  // It begins like the key of a space, about which the server tells more.
+  const key = "LITEIO-NO-SPACE-BEFORE-THE-FIRST-TEST";
   return { env: { ...server.env, AWS_ACCESS_KEY_ID: key, AWS_SECRET_ACCESS_KEY: key } };
 }
 

@@ -97,6 +97,8 @@ impl Operational {
                 _ if is_host => None,
                 FIRST_SEGMENT if !path.starts_with(HEALTH_PATHS) => Some(Way::Operator),
                 FIRST_SEGMENT => Some(Way::Health),
+                // Resets are for the test API, not for everybody.
+                _ if path.starts_with(others::STATE_PATHS) => Some(Way::Operator),
                 bucket => others::SEGMENTS.contains(&bucket).then_some(Way::Health),
             }
             .map(|way| Claim { way, is_borrowed: false });
@@ -147,11 +149,15 @@ impl Operational {
 }
 
 async fn unknown(uri: Uri) -> Refused {
-    let message = match uri.path().starts_with("/_liteio/test/") {
-        true => {
+    let message = match uri.path() {
+        path if path.starts_with("/_liteio/test/") => {
             "The test API is off: start the server with --test-api, or a container with LITEIO_TEST_API=any."
         }
-        false => "There is no such operational route.",
+        path if path.starts_with(others::STATE_PATHS) => {
+            "POST /_localstack/state/reset resets a server with the test API, as POST /_liteio/test/reset does, and \
+             nothing else is here: start the server with --test-api, or a container with LITEIO_TEST_API=any."
+        }
+        _ => "There is no such operational route.",
     };
     ApiError::new(ErrorCode::NoSuchKey, message).into()
 }

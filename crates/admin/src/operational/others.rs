@@ -3,7 +3,7 @@
 //! | Paths | Of |
 //! |---|---|
 //! | `/minio/health/{live,ready,cluster,cluster/read}` | MinIO (`cmd/healthcheck-router.go`) |
-//! | `/_localstack/{health,init,init/STAGE,info}` | LocalStack (`localstack/services/internal.py`) |
+//! | `/_localstack/{health,init,init/STAGE,info}` | LocalStack (`localstack/services/internal.py`); `state/reset` is the test API's |
 //! | `/favicon.ico` | S3Mock |
 //! | `/_floci/health` | Floci |
 //! | `/healthz`, `/healthz/{live,ready}` | LiteIO's ancestor, and habit |
@@ -29,6 +29,8 @@ use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// First segments of other servers' paths that are not valid bucket names.
 pub(super) const SEGMENTS: [&str; 2] = ["_localstack", "_floci"];
+/// Path prefix of LocalStack's resets, of which the test API has the one of all services.
+pub(super) const STATE_PATHS: &str = "/_localstack/state/";
 
 const MINIO_LIVE: &str = "/minio/health/live";
 const MINIO_READY: &str = "/minio/health/ready";

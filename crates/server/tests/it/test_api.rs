@@ -66,6 +66,27 @@ async fn a_server_without_the_option_has_no_test_api() {
     reply.expect_status(200);
 }
 
+/// As suites for LocalStack send it.
+#[tokio::test]
+async fn the_reset_of_localstack_is_that_of_the_test_api() {
+    let without = memory().await;
+    for path in ["/_localstack/state/reset", "/_localstack/state/s3/reset"] {
+        let refused = without.request("POST", path).anonymous().send().await;
+        let told = refused.expect_error(404, "NoSuchKey").text();
+        assert!(told.contains("/_liteio/test/reset"), "{told}");
+        assert!(told.contains("start the server with --test-api"), "{told}");
+    }
+    let server = server().await;
+    server.bucket("bucket").await;
+    let reset = |method| server.request(method, "/_localstack/state/reset").anonymous();
+    reset("GET").send().await.expect_error(405, "MethodNotAllowed");
+    let page = reset("POST").header("origin", "http://localhost:3000");
+    page.send().await.expect_error(403, "AccessDenied");
+    server.get("/bucket").await.expect_status(200);
+    reset("POST").send().await.expect_status(204);
+    server.get("/bucket").await.expect_error(404, "NoSuchBucket");
+}
+
 #[tokio::test]
 async fn pages_and_names_that_were_made_to_lead_here_are_refused() {
     let server = server().await;

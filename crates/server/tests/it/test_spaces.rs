@@ -40,6 +40,34 @@ async fn spaces_know_nothing_of_each_other() {
     assert_eq!(told(&server, "GET", "/spaces", Value::Null).await["spaces"][0]["name"], "other");
 }
 
+/// The main space refuses what was meant for another, and says how that is reached.
+#[tokio::test]
+async fn a_request_that_misses_its_space_is_told_how_to_reach_it() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let get = |path: &str| server.request("GET", path).anonymous();
+    let alone = get("/bucket/key").send().await.expect_error(403, "AccessDenied");
+    assert!(!alone.text().contains("x-liteio-space"), "{}", alone.text());
+    let one = space(&server, "one").await;
+    let _other = space(&server, "other").await;
+    for (path, status, code) in
+        [("/bucket/key", 403, "AccessDenied"), ("/none/key", 404, "NoSuchBucket")]
+    {
+        let told = get(path).send().await.expect_error(status, code).element("Message");
+        assert!(told.contains("name another in the header x-liteio-space"), "{told}");
+    }
+    let named = get("/bucket/key").header("x-liteio-space", "one").send().await;
+    let named = named.expect_error(404, "NoSuchBucket").element("Message");
+    assert!(!named.contains("x-liteio-space"), "{named}");
+
+    for path in ["/spaces/one", "/spaces/other"] {
+        tell(&server, "DELETE", path, Value::Null, 204).await;
+        let ended = server.request("GET", "/bucket/key").by(one).send().await;
+        let ended = ended.expect_error(403, "InvalidAccessKeyId").element("Message");
+        assert!(ended.contains("the key of a space, which ends with the space"), "{ended}");
+    }
+}
+
 /// The statuses of the GET requests that a space has kept, once there are so many.
 async fn statuses(server: &TestServer, space: &str, count: usize) -> Vec<u64> {
     let path = format!("/requests/wait?space={space}&method=GET&count={count}");

@@ -83,6 +83,13 @@ impl ApiError {
         self
     }
 
+    /// Appends a sentence to the message.
+    pub fn with_sentence(mut self, sentence: &str) -> ApiError {
+        let message = self.0.message.trim_end_matches('.');
+        self.0.message = format!("{message}. {sentence}").into();
+        self
+    }
+
     /// Sets the headers of the response.
     pub fn with_headers(mut self, headers: HeaderMap) -> ApiError {
         self.0.headers = headers;
