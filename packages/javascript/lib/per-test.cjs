@@ -3,6 +3,7 @@
 
 const { LiteIOError, StartFailed } = require("./errors.cjs");
 const { startServer, connect } = require("./server.cjs");
+const { Space } = require("./space.cjs");
 
 // Variable that passes the server from the global setup to the workers.
 const SHARED = "LITEIO_SHARED_SERVER";
@@ -61,12 +62,21 @@ async function serverOf(shared, options, start = startServer) {
   return { server: owned, owned };
 }
 
+// It begins like the key of a space, about which the server tells more.
+const NO_KEY = "LITEIO-NO-SPACE-BEFORE-THE-FIRST-TEST";
+
 /** Variables of a server without the keys of a space, so that a request is refused there instead of reaching AWS. */
 function withoutSpace(server) {
-  // It begins like the key of a space, about which the server tells more.
-  const key = "LITEIO-NO-SPACE-BEFORE-THE-FIRST-TEST";
-  return { env: { ...server.env, AWS_ACCESS_KEY_ID: key, AWS_SECRET_ACCESS_KEY: key } };
+  return { env: { ...server.env, AWS_ACCESS_KEY_ID: NO_KEY, AWS_SECRET_ACCESS_KEY: NO_KEY } };
 }
+
+/**
+ * An address where nothing listens, until a server has started. If it does not, Jest still runs the user's afterEach, and all
+ * runners the afterAll: a cleanup there would empty buckets at AWS.
+ */
+const NOWHERE = new Space(undefined, {
+  endpoint: "http://127.0.0.1:1", accessKeyId: NO_KEY, secretAccessKey: NO_KEY, region: "us-east-1",
+});
 
 /**
  * Registers the hooks; returns an object that represents the space of the running test. The note tells where this
@@ -102,8 +112,9 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     });
   };
   beforeAll(async () => {
+    putBack = useEnvironment(NOWHERE);
     ({ server, owned } = await serverOf(shared, options));
-    putBack = useEnvironment(withoutSpace(server));
+    useEnvironment(withoutSpace(server));
   });
   // Vitest and node:test tell the test. For Jest a function with a named parameter would wait for a callback.
   beforeEach(async (...given) => {
@@ -184,9 +195,10 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
   const shared = sharedServer(options, runner.provided);
   const isMain = shared?.profile === "localstack";
   beforeAll(async () => {
+    putBack = useEnvironment(NOWHERE);
     ({ server, owned } = await serverOf(shared, options, startAgain));
     space = owned ?? (isMain ? server : await server.space());
-    putBack = useEnvironment(space);
+    useEnvironment(space);
   });
   beforeEach(async (...given) => {
     if (running) {

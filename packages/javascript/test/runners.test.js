@@ -392,6 +392,53 @@ for (const name of ["photos", "letters"]) {
   { status: 1, seen: /pass 6\n\S+ fail 1/ },
 );
 
+// Its cleanups run nevertheless.
+const NOT_STARTED = `
+for (const [name, use] of Object.entries({ useSpace, useServer })) {
+  describe(name, () => {
+    use({ binary: "/no/such/program" });
+    const clean = (hook) => process.stdout.write(hook + " of " + name + " at " + process.env.AWS_ENDPOINT_URL_S3 + ".\\n");
+    afterEach(() => clean("afterEach"));
+    afterAll(() => clean("afterAll"));
+    test("a test", () => {});
+  });
+}
+`;
+const CLEANED_NOWHERE = (hook) => new RegExp(["useSpace", "useServer"].map((use) => `${hook} of ${use} at http://127\\.0\\.0\\.1:1\\.`).join("[^]*"));
+check(
+  "Vitest with a server that does not start",
+  {
+    "a.test.js": `
+import { afterAll, afterEach, describe, test } from "vitest";
+import { useServer, useSpace } from "liteio/vitest";
+${NOT_STARTED}`,
+  },
+  vitest,
+  { status: 1, seen: CLEANED_NOWHERE("afterAll") },
+);
+check(
+  "Jest with a server that does not start",
+  {
+    "package.json": manifest({}),
+    "a.test.js": `
+const { useServer, useSpace } = require("liteio/jest");
+${NOT_STARTED}`,
+  },
+  jest,
+  { status: 1, seen: CLEANED_NOWHERE("afterEach") },
+);
+check(
+  "node:test with a server that does not start",
+  {
+    "a.test.mjs": `
+import { after as afterAll, afterEach, describe, test } from "node:test";
+import { useServer, useSpace } from "liteio/node-test";
+${NOT_STARTED}`,
+  },
+  ["--test"],
+  { status: 1, seen: CLEANED_NOWHERE("afterAll") },
+);
+
 const SIX = { seen: /Tests:? +6 passed/ };
 check(
   "Vitest with a client made once",
