@@ -66,7 +66,8 @@ class Server extends MainSpace {
   }
 }
 
-async function startServer(options = {}) {
+async function startServer(given) {
+  const options = given ?? {};
   checkOptions("the argument of startServer", options, OPTIONS);
   const { buckets = [], args = [], environment = {}, port = 0, profile, seed, dataDir, region } = options;
   for (const [name, list] of Object.entries({ buckets, args })) {
@@ -126,7 +127,8 @@ function originOf(endpoint) {
   throw new TypeError(`the endpoint ${inspect(endpoint)} is not a URL of HTTP: give one such as ${meant}`);
 }
 
-function connect(options = {}) {
+function connect(given) {
+  const options = given ?? {};
   checkOptions("the argument of connect", options, OF_CONNECT);
   const { env } = process;
   const endpoint = options.endpoint ?? env.LITEIO_ENDPOINT;

@@ -38,8 +38,13 @@ const VARIABLES = {
   LITEIO_DATA_DIR: DATA,
 };
 
-/** Refuses a flag or a variable that is an option of its own. */
+/** Refuses a flag or a variable that is an option of its own, and a flag with its value as a shell would have it. */
 function checkSettings(args, environment) {
+  const joined = args.find((it) => /^--?[a-z][^\s=]* /.test(it));
+  if (joined) {
+    const [flag, ...value] = joined.split(" ");
+    throw new TypeError(`args has "${joined}": give ${JSON.stringify(flag)}, ${JSON.stringify(value.join(" "))}, which are two arguments`);
+  }
   for (const flag of args.map(flagOf)) {
     if (Object.hasOwn(FLAGS, flag)) {
       throw new TypeError(`args has ${flag}: ${FLAGS[flag]}`);

@@ -149,6 +149,7 @@ test("wrong options are refused", async () => {
   await assert.rejects(startServer({ seed: ["photos"] }), /startServer: seed is a string, not \[ 'photos' \]$/);
   await assert.rejects(startServer("photos"), /startServer is an object with dataDir, .* not 'photos'$/);
   assert.throws(() => connect(), LiteIOError);
+  assert.throws(() => connect(null), LiteIOError);
   assert.throws(() => connect({ endpoint: "https://127.0.0.1:1" }), /plain HTTP/);
 });
 
@@ -162,6 +163,7 @@ test("flags and variables that are options are refused with the option", async (
     [{ args: ["--secret-key", "a"] }, /use the option secretAccessKey/],
     [{ args: ["--data-dir", "data"] }, /use the option dataDir/],
     [{ args: ["--memory"] }, /use the option dataDir/],
+    [{ args: ["--log debug"] }, /args has "--log debug": give "--log", "debug", which are two arguments$/],
     [{ environment: { LITEIO_PORT: "9123" } }, /environment has LITEIO_PORT: use the option port/],
     [{ environment: { LITEIO_ACCESS_KEY: "a" } }, /use the option accessKeyId/],
     [{ environment: { LITEIO_DATA_DIR: "data" } }, /use the option dataDir/],
