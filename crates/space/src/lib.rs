@@ -383,19 +383,19 @@ impl Space {
                 let reply = Box::pin(self.vectors.call(request)).await;
                 // Without effect, unless it was refused before its names were read.
                 origin.found.note_vectors("", None);
-                return reply;
+                return for_sdks(reply, origin);
             }
             Some(Service::Iam) => {
-                return Box::pin(self.iam.call(Api::Iam, request, origin)).await;
+                return for_sdks(Box::pin(self.iam.call(Api::Iam, request, origin)).await, origin);
             }
             Some(Service::Sts) => {
-                return Box::pin(self.iam.call(Api::Sts, request, origin)).await;
+                return for_sdks(Box::pin(self.iam.call(Api::Sts, request, origin)).await, origin);
             }
             None if is_web_identity => {
-                return Box::pin(self.iam.call(Api::Sts, request, origin)).await;
+                return for_sdks(Box::pin(self.iam.call(Api::Sts, request, origin)).await, origin);
             }
             Some(Service::S3Tables) => {
-                return Box::pin(self.tables.call_s3tables(request)).await;
+                return for_sdks(Box::pin(self.tables.call_s3tables(request)).await, origin);
             }
             Some(service @ Service::ExecuteApi) => return Err(not_served(service)),
             Some(Service::S3 | Service::S3Express) | None => {}
@@ -474,6 +474,14 @@ impl tables::Tokens for BearerTokens {
 fn of_scheme<'a>(authorization: &'a HeaderValue, scheme: &str) -> Option<&'a str> {
     let (found, credentials) = authorization.to_str().ok()?.split_once(' ')?;
     found.eq_ignore_ascii_case(scheme).then(|| credentials.trim())
+}
+
+/// The reply of a service other than S3, with the request id where its SDKs look for it. An error gets it with its document.
+fn for_sdks(mut reply: Reply, origin: &Origin) -> Reply {
+    if let Ok(response) = &mut reply {
+        origin.ids.insert_for_sdks(response.headers_mut());
+    }
+    reply
 }
 
 /// The refusal of a request that is signed for the catalog, and is for something else.

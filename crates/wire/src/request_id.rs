@@ -1,4 +1,4 @@
-//! The two ids that S3 sets on every response, rejections included.
+//! The two ids that S3 sets on every response, rejections included, and the header of other services for the first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,6 +9,8 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 pub(crate) const X_AMZ_REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 /// Name of the header that carries [`RequestIds::host_id`].
 pub(crate) const X_AMZ_ID_2: HeaderName = HeaderName::from_static("x-amz-id-2");
+/// Name of the header in which SDKs look for [`RequestIds::request_id`], except for S3.
+const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 
 const REQUEST_ID_BYTES: usize = 16;
 const HOST_ID_BYTES: usize = 32;
@@ -53,6 +55,14 @@ impl RequestIds {
             if let Ok(value) = HeaderValue::from_maybe_shared(text) {
                 headers.insert(name, value);
             }
+        }
+    }
+
+    /// Sets the header of S3 Vectors, S3 Tables, IAM and STS. The SDKs for Go show an empty id without it.
+    pub fn insert_for_sdks(&self, headers: &mut HeaderMap) {
+        let text = self.text.slice(..REQUEST_ID_BYTES);
+        if let Ok(value) = HeaderValue::from_maybe_shared(text) {
+            headers.insert(X_AMZN_REQUEST_ID, value);
         }
     }
 }
@@ -114,5 +124,7 @@ mod tests {
         ids.insert_into(&mut headers);
         assert_eq!(headers[X_AMZ_REQUEST_ID], ids.request_id());
         assert_eq!(headers[X_AMZ_ID_2], ids.host_id());
+        ids.insert_for_sdks(&mut headers);
+        assert_eq!(headers[X_AMZN_REQUEST_ID], ids.request_id());
     }
 }

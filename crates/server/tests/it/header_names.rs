@@ -4,6 +4,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 
+use crate::harness::{User, memory};
 use crate::raw::{OWNER, RawServer, Request, connect};
 
 /// Names as S3 sends them on HTTP/1.1. All others begin with `x-amz-`, in lower case.
@@ -203,7 +204,7 @@ fn every_name_is_spelled_as_s3_spells_it() {
             "vectors",
             signed("POST", "/ListIndexes").scope("us-east-1", "s3vectors").body("{}"),
             400,
-            &["Content-Type", "x-amzn-ErrorType"],
+            &["Content-Type", "x-amzn-ErrorType", "x-amzn-RequestId"],
         ),
     ];
     for (what, request, status, expected) in rows {
@@ -244,4 +245,28 @@ fn later_answers_of_a_connection_have_these_names_too() {
     let old = old.replacen("\r\n", "\r\nConnection: keep-alive\r\n", 1);
     let [answer] = &answers(&server, &[old.into_bytes()])[..] else { panic!("one answer") };
     expect("HTTP/1.0", answer, 200, &["ETag", "Connection"]);
+}
+
+/// The SDK for Go shows `RequestID: ,` in errors of services whose answers have the header of S3 only.
+#[tokio::test]
+async fn sdks_of_other_services_find_the_request_id_in_their_header() {
+    let server = memory().await;
+    let nobody = User { access_key: "nobody-key", secret_key: "nobody's secret", id: "" };
+    let replies = [
+        (200, server.vectors("ListVectorBuckets", "{}").send().await),
+        (400, server.vectors("ListIndexes", "{}").send().await),
+        (200, server.form("iam", "Action=ListUsers").send().await),
+        (404, server.form("iam", "Action=GetUser&UserName=nobody").send().await),
+        (200, server.form("sts", "Action=GetCallerIdentity").send().await),
+        (403, server.form("sts", "Action=GetCallerIdentity").by(nobody).send().await),
+        (200, server.request("GET", "/buckets").for_service("s3tables").send().await),
+        (400, server.request("GET", "/buckets/lake").for_service("s3tables").send().await),
+    ];
+    for (status, reply) in replies {
+        let reply = reply.expect_status(status);
+        let id = reply.header("x-amz-request-id").expect("an id");
+        assert_eq!(reply.header("x-amzn-requestid"), Some(id), "{}", reply.everything());
+    }
+    let of_s3 = server.get("/").await.expect_status(200);
+    assert_eq!(of_s3.header("x-amzn-requestid"), None, "{}", of_s3.everything());
 }

@@ -44,6 +44,9 @@ pub(crate) fn error_response(
     if let Some(error_type) = error_type {
         headers.insert(ERROR_TYPE, error_type);
     }
+    if matches!(error.dialect(), Dialect::S3Vectors | Dialect::Iam | Dialect::Sts) {
+        ids.insert_for_sdks(headers);
+    }
     if error.dialect() == Dialect::Website {
         let value = |text: &str| HeaderValue::from_str(text).ok();
         headers.extend(value(error.code()).map(|code| (WEBSITE_CODE, code)));
