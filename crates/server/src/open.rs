@@ -218,6 +218,10 @@ fn users(config: &Config) -> Result<ConfiguredUsers, OpenError> {
         CredentialsSource::File(path) if reason.contains(&*path.to_string_lossy()) => {
             OpenError::Setting(format!("--credentials-file (LITEIO_CREDENTIALS_FILE): {reason}"))
         }
+        CredentialsSource::Pair { .. } if config.no_auth && reason.contains("_key ") => {
+            let advice = "set no keys, as without signature checks clients may use any";
+            OpenError::Setting(format!("{reason}: {advice}"))
+        }
         _ => OpenError::Setting(reason),
     })
 }

@@ -304,8 +304,7 @@ impl TestApi {
                 }
                 Err(_) => {
                     let message = format!(
-                        "{there} of {count} came within {milliseconds} ms: check the filters, or give a larger \
-                         timeout_ms."
+                        "{there} of {count} came within {milliseconds} ms: check the filters, or give a longer timeout."
                     );
                     let status = StatusCode::REQUEST_TIMEOUT;
                     return Err(ApiError::with_status(

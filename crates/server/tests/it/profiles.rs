@@ -270,6 +270,19 @@ fn a_profile_opens_nothing_to_other_machines_by_itself() {
 }
 
 #[test]
+fn a_short_key_of_a_server_that_takes_any_is_told_to_be_needless() {
+    for profile in ["localstack", "s3mock"] {
+        let directory = directory();
+        let mut command = liteio(&directory);
+        command.args(["--profile", profile, "--address", "127.0.0.1:0"]);
+        command.args(["--access-key", "foo", "--secret-key", "bar"]);
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("clients may use any"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn bad_variables_of_others_are_one_line_with_their_name() {
     let rows = [
         (&[][..], ("MINIO_REGION", "Moon!"), "MINIO_REGION: "),

@@ -392,7 +392,9 @@ async fn events_of_any_bucket_can_be_waited_for() {
     let next = waited["next"].to_string();
     let waited = wait(&format!("since={next}")).await;
     assert_eq!(waited["events"][0]["name"], "s3:ObjectRemoved:Delete");
-    tell(&server, "GET", "/events/wait?key=never&timeout_ms=1", Value::Null, 408).await;
+    let late = ask(&server, "GET", "/events/wait?key=never&timeout_ms=1", &Value::Null).await;
+    let told = late.expect_error(408, "RequestTimeout").text();
+    assert!(told.contains("give a longer timeout"), "{told}");
     // As the records of events have it.
     let waited = wait("name=ObjectCreated:*").await;
     assert_eq!(waited["events"][0]["name"], "s3:ObjectCreated:Put");
