@@ -28,8 +28,8 @@ type Server struct {
 	process *process
 }
 
-// Start starts a server on a free port of this machine, in memory unless DataDir is given, and stops it with the
-// test. If the test has failed, it prints the log, which has warnings only: Environment("LITEIO_LOG", "info") adds a line
+// Start starts a server on a free port of this machine unless Port is given, in memory unless DataDir is given, and stops it
+// with the test. If the test has failed, it prints the log, which has warnings only: Environment("LITEIO_LOG", "info") adds a line
 // for each request. In TestMain, which has no test, use Run.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()

@@ -206,6 +206,27 @@ func TestOptions(t *testing.T) {
 	check(t, &wrong, "/albums", 403, "SignatureDoesNotMatch")
 }
 
+func TestAPortIsTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	need(t, err)
+	port := listener.Addr().(*net.TCPAddr).Port
+	_, err = liteio.Run(liteio.Port(port))
+	if err == nil || !strings.Contains(err.Error(), "choose another with the option Port") {
+		t.Errorf("the error is %v", err)
+	}
+	need(t, listener.Close())
+	server := liteio.Start(t, liteio.Port(port))
+	if expected := fmt.Sprintf("http://127.0.0.1:%d", port); server.Endpoint != expected {
+		t.Errorf("it listens on %s, not %s", server.Endpoint, expected)
+	}
+	check(t, server.Main(), "/", 200, "ListAllMyBucketsResult")
+	for _, wrong := range []int{-1, 65_536} {
+		if _, err := liteio.Run(liteio.Port(wrong)); err == nil || !strings.Contains(err.Error(), "is no port") {
+			t.Errorf("%d: the error is %v", wrong, err)
+		}
+	}
+}
+
 func TestNothingElseIsChosenByTheEnvironment(t *testing.T) {
 	for _, name := range []string{
 		"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",

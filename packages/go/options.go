@@ -1,6 +1,9 @@
 package liteio
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Option is an option of a server.
 type Option func(*settings)
@@ -8,6 +11,7 @@ type Option func(*settings)
 type settings struct {
 	binary, dataDir, seed, profile, accessKey, secretKey, region string
 	hasCredentials                                               bool
+	port                                                         int
 	buckets, arguments                                           []string
 	environment                                                  map[string]string
 }
@@ -37,13 +41,17 @@ func Credentials(accessKey, secretKey string) Option {
 // Region sets the only region that the server accepts. By default it accepts any, and clients get us-east-1.
 func Region(name string) Option { return func(s *settings) { s.region = name } }
 
-// Arguments adds flags of `liteio server`, except those of credentials, region, address and TLS.
+// Port sets the port of 127.0.0.1, for code with an address in it. The default is a free port: two servers cannot share one, and
+// `go test` runs packages beside each other.
+func Port(port int) Option { return func(s *settings) { s.port = port } }
+
+// Arguments adds flags of `liteio server`, except those of credentials, region, data directory, address and TLS.
 func Arguments(arguments ...string) Option {
 	return func(s *settings) { s.arguments = append(s.arguments, arguments...) }
 }
 
 // Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. Those of
-// credentials, region, address and TLS are refused, and so is a variable LITEIO_… that the server does not know.
+// credentials, region, data directory, address and TLS are refused, and so is a variable LITEIO_… that the server does not know.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
 }
@@ -59,7 +67,7 @@ func (s *settings) complete() {
 }
 
 func (s *settings) command() []string {
-	command := []string{"server", "--address", "127.0.0.1:0"}
+	command := []string{"server", "--address", fmt.Sprintf("127.0.0.1:%d", s.port)}
 	if s.region != "" {
 		command = append(command, "--region", s.region)
 	}

@@ -115,7 +115,7 @@ func (p *process) waitUntilReady(found <-chan string) error {
 }
 
 func (p *process) failure() error {
-	return fmt.Errorf("the server %s has ended, %v: %s", p.binary, p.command.ProcessState, p.said())
+	return fmt.Errorf("the server %s has ended, %s: %s", p.binary, p.end(), inOptions.Replace(p.said()))
 }
 
 // lateness has what was last seen of a server that is not ready.

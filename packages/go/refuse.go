@@ -9,7 +9,8 @@ import (
 const (
 	byCredentials = "use the option Credentials"
 	byRegion      = "use the option Region"
-	freePort      = "the server always listens on a free port of 127.0.0.1, which Endpoint has"
+	byPort        = "use the option Port: the server always listens on 127.0.0.1, by default on a free port, which Endpoint has"
+	byDataDir     = "use the option DataDir, without which the data are in memory"
 	plainHTTP     = "a server of this package speaks plain HTTP: for HTTPS start `liteio server` as a command"
 )
 
@@ -17,7 +18,8 @@ const (
 var (
 	flagsTaken = map[string]string{
 		"--access-key": byCredentials, "--secret-key": byCredentials, "--region": byRegion,
-		"--address": freePort, "--port": freePort, "-p": freePort, "--host": freePort,
+		"--credentials-file": byCredentials, "--data-dir": byDataDir, "-d": byDataDir, "--memory": byDataDir,
+		"--address": byPort, "--port": byPort, "-p": byPort, "--host": byPort,
 	}
 	variablesTaken = map[string]string{
 		"LITEIO_ACCESS_KEY": byCredentials, "LITEIO_ACCESS_KEY_FILE": byCredentials,
@@ -27,18 +29,36 @@ var (
 		"MINIO_ACCESS_KEY": byCredentials, "MINIO_ACCESS_KEY_FILE": byCredentials,
 		"MINIO_SECRET_KEY": byCredentials, "MINIO_SECRET_KEY_FILE": byCredentials,
 		"LITEIO_REGION": byRegion, "MINIO_REGION": byRegion, "MINIO_SITE_REGION": byRegion, "MINIO_REGION_NAME": byRegion,
-		"LITEIO_ADDRESS": freePort, "LITEIO_PORT": freePort, "LITEIO_HOST": freePort,
-		"MINIO_ADDRESS": freePort, "MINIO_API_PORT_NUMBER": freePort, "GATEWAY_LISTEN": freePort, "EDGE_PORT": freePort,
+		"LITEIO_CREDENTIALS_FILE": byCredentials, "LITEIO_DATA_DIR": byDataDir, "LITEIO_MEMORY": byDataDir,
+		"LITEIO_IN_MEMORY": byDataDir,
+		"LITEIO_ADDRESS":   byPort, "LITEIO_PORT": byPort, "LITEIO_HOST": byPort,
+		"MINIO_ADDRESS": byPort, "MINIO_API_PORT_NUMBER": byPort, "GATEWAY_LISTEN": byPort, "EDGE_PORT": byPort,
 	}
 )
 
-// refuse returns an error for empty credentials, and for the first argument or variable that the package sets by itself.
+// inOptions has what the server says about settings of the package in the words of its options.
+var inOptions = strings.NewReplacer(
+	"LITEIO_ACCESS_KEY", "Credentials", "LITEIO_SECRET_KEY", "Credentials", "--address HOST:PORT", "the option Port",
+	"--memory and --data-dir (LITEIO_DATA_DIR) contradict each other: remove one of them", "Arguments has a directory: "+byDataDir,
+)
+
+// refuse returns an error for empty credentials, and for the first argument or variable that the package sets by itself, or that is
+// none.
 func (s *settings) refuse() error {
 	if s.hasCredentials && (s.accessKey == "" || s.secretKey == "") {
 		return errors.New("Credentials: the access key and the secret key must not be empty")
 	}
+	if s.port < 0 || s.port > 65_535 {
+		return fmt.Errorf("Port: %d is no port", s.port)
+	}
+	isValue := false
 	for _, argument := range s.arguments {
-		flag, _, _ := strings.Cut(argument, "=")
+		if !strings.HasPrefix(argument, "-") && !isValue {
+			return fmt.Errorf("Arguments: %q is neither a flag nor the value of one: the command is always "+
+				"`liteio server`, and a directory is the option DataDir", argument)
+		}
+		flag, isBare := flagOf(argument)
+		isValue = isBare
 		instead := flagsTaken[flag]
 		if strings.HasPrefix(flag, "--tls-") {
 			instead = plainHTTP
@@ -48,6 +68,9 @@ func (s *settings) refuse() error {
 		}
 	}
 	for name := range s.environment {
+		if name == "" || strings.Contains(name, "=") {
+			return fmt.Errorf("Environment: %q is no name of a variable: the name and the value are two arguments", name)
+		}
 		instead := variablesTaken[name]
 		if strings.HasPrefix(name, "LITEIO_TLS_") {
 			instead = plainHTTP
@@ -57,4 +80,16 @@ func (s *settings) refuse() error {
 		}
 	}
 	return nil
+}
+
+// flagOf returns the name of a flag without its value, which --port=1 and -p1 have, and whether it is the whole argument. Its value is
+// then the next one, if it takes one.
+func flagOf(argument string) (name string, isBare bool) {
+	name = argument
+	if strings.HasPrefix(argument, "--") {
+		name, _, _ = strings.Cut(argument, "=")
+	} else if len(argument) > 2 {
+		name = argument[:2]
+	}
+	return name, strings.HasPrefix(argument, "-") && name == argument
 }

@@ -19,18 +19,57 @@ func TestWhatThePackageSetsIsRefusedByName(t *testing.T) {
 		{liteio.Arguments("--access-key", "tester"), "--access-key", "option Credentials"},
 		{liteio.Arguments("--bucket", "photos", "--secret-key", "secret"), "--secret-key", "option Credentials"},
 		{liteio.Arguments("--region=eu-west-1"), "--region", "option Region"},
-		{liteio.Arguments("--port", "9000"), "--port", "free port"},
-		{liteio.Arguments("--address", "127.0.0.1:9000"), "--address", "free port"},
+		{liteio.Arguments("--port", "9000"), "--port", "option Port"},
+		{liteio.Arguments("-p9000"), "-p", "option Port"},
+		{liteio.Arguments("--credentials-file", "users.toml"), "--credentials-file", "option Credentials"},
+		{liteio.Arguments("--data-dir", "data"), "--data-dir", "option DataDir"},
+		{liteio.Arguments("-d", "data"), "-d", "option DataDir"},
+		{liteio.Arguments("--memory"), "--memory", "option DataDir"},
+		{liteio.Arguments("--address", "127.0.0.1:9000"), "--address", "option Port"},
 		{liteio.Environment("LITEIO_TLS_SELF_SIGNED", "true"), "LITEIO_TLS_SELF_SIGNED", "plain HTTP"},
 		{liteio.Environment("LITEIO_ACCESS_KEY", "tester"), "LITEIO_ACCESS_KEY", "option Credentials"},
 		{liteio.Environment("MINIO_ROOT_USER", "tester"), "MINIO_ROOT_USER", "option Credentials"},
 		{liteio.Environment("LITEIO_REGION", "eu-west-1"), "LITEIO_REGION", "option Region"},
-		{liteio.Environment("LITEIO_PORT", "9000"), "LITEIO_PORT", "free port"},
+		{liteio.Environment("LITEIO_PORT", "9000"), "LITEIO_PORT", "option Port"},
+		{liteio.Environment("LITEIO_DATA_DIR", "data"), "LITEIO_DATA_DIR", "option DataDir"},
 	} {
 		// A binary that is not there: nothing is started.
 		_, err := liteio.Run(row.option, liteio.Binary("/nowhere"))
 		if err == nil || !strings.Contains(err.Error(), row.name+" is not possible") || !strings.Contains(err.Error(), row.instead) {
 			t.Errorf("%s: the error is %v", row.name, err)
+		}
+	}
+}
+
+func TestAnArgumentThatIsNoFlagIsRefused(t *testing.T) {
+	for _, arguments := range [][]string{
+		{"server"}, {"data"}, {""}, {"--bucket", "photos", "data"}, {"--bucket=photos", "data"}, {"-p9000", "data"},
+		{"--aws-defaults", "data"},
+	} {
+		_, err := liteio.Run(liteio.Arguments(arguments...))
+		if err == nil || !strings.Contains(err.Error(), "option ") || strings.Contains(err.Error(), "--memory") {
+			t.Errorf("%q: the error is %v", arguments, err)
+		}
+	}
+	liteio.Start(t, liteio.Arguments("--bucket", "photos", "--aws-defaults", "--bucket=letters"))
+}
+
+func TestAVariableWithoutANameIsRefused(t *testing.T) {
+	for _, name := range []string{"", "LITEIO_LOG=info", "="} {
+		_, err := liteio.Run(liteio.Environment(name, "x"))
+		if err == nil || !strings.Contains(err.Error(), "is no name of a variable") {
+			t.Errorf("%q: the error is %v", name, err)
+		}
+	}
+}
+
+func TestMessagesOfTheServerNameTheOptions(t *testing.T) {
+	for message, option := range map[string]liteio.Option{
+		"Credentials: the access key must have": liteio.Credentials("a", "tester-secret"),
+		"Credentials: the secret key must have": liteio.Credentials("tester", "short"),
+	} {
+		if _, err := liteio.Run(option); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("the error is %v, not %s", err, message)
 		}
 	}
 }
