@@ -1,7 +1,10 @@
 package liteio_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -60,6 +63,30 @@ func TestAServerThatRunsAlreadyHasTheTestAPI(t *testing.T) {
 	}
 	server.Stop()
 	check(t, running.Main(), "/", 200, "ListAllMyBucketsResult")
+}
+
+func TestAnswersOfAnotherServerAreToldAsSuch(t *testing.T) {
+	for _, status := range []int{200, 404, 502} {
+		other := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+			answer.WriteHeader(status)
+			fmt.Fprint(answer, "<html><body>another</body></html>")
+		}))
+		defer other.Close()
+		server, err := liteio.Connect(liteio.Connection{Endpoint: other.URL})
+		need(t, err)
+		_, now := server.Now()
+		for _, err := range []error{now, server.Reset()} {
+			for _, part := range []string{other.URL + "/_liteio/test/", "is not answered by LiteIO", "<html><body>another"} {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%d: the error is %v, without %s", status, err, part)
+				}
+			}
+			var refused *liteio.Error
+			if !errors.As(err, &refused) || refused.Status != status {
+				t.Errorf("%d: the error is %v", status, err)
+			}
+		}
+	}
 }
 
 func TestConnectNeedsAnEndpointAndBothKeys(t *testing.T) {

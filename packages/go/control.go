@@ -59,12 +59,21 @@ func (c *control) callWithin(most time.Duration, method, path string, query url.
 	case err != nil:
 		return err
 	case status >= 400:
-		return errorOf(status, text)
-	case answer == nil:
+		return errorOf(method+" "+target, status, text)
+	case answer == nil && len(text) == 0:
 		return nil
-	default:
-		return json.Unmarshal(text, answer)
+	case answer == nil:
+		answer = &struct{}{}
 	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return &Error{Status: status, Code: "Unknown", Message: ofAnother(method+" "+target, text)}
+	}
+	return nil
+}
+
+// ofAnother describes an answer that no test API gives.
+func ofAnother(request string, text []byte) string {
+	return fmt.Sprintf("%s is not answered by LiteIO: is another server or a proxy there? The answer begins with %.100q", request, text)
 }
 
 func (c *control) exchange(method, target string, content []byte, most time.Duration) (int, []byte, error) {
@@ -85,10 +94,10 @@ func (c *control) exchange(method, target string, content []byte, most time.Dura
 	return response.StatusCode, text, err
 }
 
-func errorOf(status int, text []byte) error {
+func errorOf(request string, status int, text []byte) error {
 	var document struct{ Code, Message string }
-	if err := xml.Unmarshal(text, &document); err != nil {
-		document.Code, document.Message = "Unknown", string(text)
+	if err := xml.Unmarshal(text, &document); err != nil || document.Code == "" {
+		document.Code, document.Message = "Unknown", ofAnother(request, text)
 	}
 	if status == http.StatusNotFound && strings.HasPrefix(document.Message, "The test API is off") {
 		document.Message = "the server has no test API: it is older than this package, or was started without --test-api"
