@@ -65,6 +65,17 @@ func TestAServerThatRunsAlreadyHasTheTestAPI(t *testing.T) {
 	check(t, running.Main(), "/", 200, "ListAllMyBucketsResult")
 }
 
+// An HTTPS server needs the authorities that AWS_CA_BUNDLE names.
+func TestTheAuthoritiesStayForHTTPS(t *testing.T) {
+	t.Setenv("AWS_CA_BUNDLE", "authorities.pem")
+	server, err := liteio.Connect(liteio.Connection{Endpoint: "https://127.0.0.1:9000"})
+	need(t, err)
+	server.Setenv(t)
+	if bundle := os.Getenv("AWS_CA_BUNDLE"); bundle != "authorities.pem" {
+		t.Errorf("AWS_CA_BUNDLE is %q", bundle)
+	}
+}
+
 func TestAnswersOfAnotherServerAreToldAsSuch(t *testing.T) {
 	for _, status := range []int{200, 404, 502} {
 		other := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
