@@ -38,10 +38,11 @@ func Start(t testing.TB, options ...Option) *Server {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
+		// Its end belongs to the log.
+		server.Stop()
 		if t.Failed() && server.Log() != "" {
 			t.Logf("log of LiteIO:\n%s", server.Log())
 		}
-		server.Stop()
 	})
 	return server
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -53,6 +54,8 @@ type process struct {
 	log      *lines
 	stopOnce sync.Once
 	stopping atomic.Bool
+	isReady  atomic.Bool
+	isKilled atomic.Bool
 }
 
 func startProcess(binary string, arguments, variables []string) (*process, error) {
@@ -75,13 +78,32 @@ func startProcess(binary string, arguments, variables []string) (*process, error
 	go func() {
 		_ = started.command.Wait()
 		_ = output.Close()
+		started.noteEnd()
 		close(started.ended)
 	}()
 	if err := started.waitUntilReady(output.found); err != nil {
 		started.stop()
 		return nil, err
 	}
+	started.isReady.Store(true)
 	return started, nil
+}
+
+// noteEnd adds to the log that the server has ended by itself: all requests have failed since.
+func (p *process) noteEnd() {
+	// The shell may end later than the server, while the server is stopped: the exit code tells.
+	isStopped := p.stopping.Load() && (p.isKilled.Load() || p.command.ProcessState.Success())
+	if p.isReady.Load() && !isStopped {
+		fmt.Fprintf(p.log, "the server had ended: %s\n", p.end())
+	}
+}
+
+// end describes how the server has ended. The shell above it reports a signal as 128 and its number.
+func (p *process) end() string {
+	if code := p.command.ProcessState.ExitCode(); code > 128 {
+		return fmt.Sprintf("signal: %v", syscall.Signal(code-128))
+	}
+	return p.command.ProcessState.String()
 }
 
 func (p *process) waitUntilReady(found <-chan string) error {
@@ -141,6 +163,7 @@ func (p *process) stop() {
 		select {
 		case <-p.ended:
 		case <-time.After(stopMax):
+			p.isKilled.Store(true)
 			kill(p.command)
 			<-p.ended
 		}

@@ -1,7 +1,9 @@
 package liteio
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +31,42 @@ func TestAServerThatIsNotReadySaysWhatWasAskedAndHeard(t *testing.T) {
 		_, err := Run(Binary(path))
 		if err == nil || !strings.Contains(err.Error(), expected) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: the error is %v", lines, err)
+		}
+	}
+}
+
+// failed is a test that has failed, whose end is run by hand.
+type failed struct {
+	testing.TB
+	end    func()
+	logged string
+}
+
+func (f *failed) Helper()                         {}
+func (f *failed) Failed() bool                    { return true }
+func (f *failed) Cleanup(end func())              { f.end = end }
+func (f *failed) Logf(format string, args ...any) { f.logged += fmt.Sprintf(format, args...) }
+
+func TestAServerThatWasKilledIsToldByAFailedTest(t *testing.T) {
+	// The number of the process of the server, whose parent is the shell.
+	binary, err := FindBinary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signal, expected := range map[string]string{"KILL": "the server had ended: signal: killed", "": ""} {
+		note := filepath.Join(t.TempDir(), "number")
+		test := &failed{TB: t}
+		Start(test, Binary(script(t, "echo $$ >"+note+"; exec "+binary+` "$@"`)))
+		if number, err := os.ReadFile(note); err != nil {
+			t.Fatal(err)
+		} else if signal != "" {
+			if output, err := exec.Command("kill", "-s", signal, strings.TrimSpace(string(number))).CombinedOutput(); err != nil {
+				t.Fatal(string(output), err)
+			}
+		}
+		test.end()
+		if !strings.HasSuffix(test.logged, expected) || expected == "" && test.logged != "" {
+			t.Errorf("after %q it prints %q", signal, test.logged)
 		}
 	}
 }
