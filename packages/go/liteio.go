@@ -186,7 +186,7 @@ func FindBinary(given string) (string, error) {
 	}
 	if given != "" {
 		if !isProgram(given) {
-			return "", errors.New(source + ": " + given + " is not an executable file")
+			return "", errors.New(source + ": " + given + " is not an executable file" + ofRelative(given))
 		}
 		if isSelf(given) {
 			return "", errors.New(source + ": " + given + " is the command that looks for the server, not the server")
@@ -200,6 +200,15 @@ func FindBinary(given string) (string, error) {
 		}
 	}
 	return "", ErrNoBinary
+}
+
+// ofRelative says where a relative path leads.
+func ofRelative(path string) string {
+	absolute, err := filepath.Abs(path)
+	if filepath.IsAbs(path) || err != nil {
+		return ""
+	}
+	return ": it leads to " + absolute + ". `go test` runs in the folder of each package: give an absolute path"
 }
 
 func isProgram(path string) bool {

@@ -334,6 +334,12 @@ func TestTheBinaryIsLookedFor(t *testing.T) {
 	if _, err := liteio.FindBinary(""); err == nil || !strings.Contains(err.Error(), "LITEIO_BINARY: /nowhere") {
 		t.Errorf("the error is %v", err)
 	}
+	t.Setenv("LITEIO_BINARY", "bin/liteio")
+	absolute, err := filepath.Abs("bin/liteio")
+	need(t, err)
+	if _, err := liteio.FindBinary(""); err == nil || !strings.Contains(err.Error(), absolute) {
+		t.Errorf("the error is %v, without %s", err, absolute)
+	}
 }
 
 func TestTheServerEndsWithTheProcessThatStartedIt(t *testing.T) {
