@@ -10,18 +10,22 @@ import (
 	"time"
 )
 
+// What an error names at most.
+const namedMax = 10
+
 // RequestFilter selects recorded requests. The strings are patterns with * and ?, such as "Put*" or "5??"; an empty
 // one matches all.
 type RequestFilter struct {
 	Operation, Bucket, Key, Method, Status, User string
-	// Since is a sequence number.
+	// Since is the first sequence number that matches: last.Sequence+1 waits for what comes after last.
 	Since int64
 }
 
 // EventFilter selects events, by patterns such as "s3:ObjectCreated:*".
 type EventFilter struct {
 	Bucket, Key, Name string
-	Since             int64
+	// Since is the first sequence number that matches: last.Sequence+1 waits for what comes after last.
+	Since int64
 }
 
 // Request is a request that the server has answered.
@@ -106,18 +110,41 @@ func (s *Space) operations() string {
 	return strings.Join(names, ", ")
 }
 
-// WaitForEvent waits until an event matches, without a notification configuration. A timeout returns ErrTimeout.
+// WaitForEvent waits until an event matches, without a notification configuration. A timeout returns ErrTimeout, with the filter
+// and the last events.
 func (s *Space) WaitForEvent(filter EventFilter, timeout time.Duration) ([]Event, error) {
 	return s.WaitForEvents(filter, 1, timeout)
 }
 
-// WaitForEvents waits until count events match, including earlier ones. A timeout returns ErrTimeout.
+// WaitForEvents waits until count events match, including earlier ones. A timeout returns ErrTimeout, with the filter and the
+// last events.
 func (s *Space) WaitForEvents(filter EventFilter, count int, timeout time.Duration) ([]Event, error) {
 	query := queryOf(map[string]string{"bucket": filter.Bucket, "key": filter.Key, "name": filter.Name}, filter.Since)
 	query.Set("count", strconv.Itoa(count))
 	var answer struct{ Events []Event }
 	err := s.wait("/events/wait", query, timeout, &answer)
+	if errors.Is(err, ErrTimeout) {
+		err = fmt.Errorf("%w The last events are: %s", err, s.lastEvents())
+	}
 	return answer.Events, err
+}
+
+// lastEvents has the names and objects of the last events, so that a filter with another one is seen.
+func (s *Space) lastEvents() string {
+	var answer struct{ Events []Event }
+	// There is no list of events, but a wait for one that has come is answered with all.
+	err := s.wait("/events/wait", url.Values{"count": {"1"}}, time.Millisecond, &answer)
+	if errors.Is(err, ErrTimeout) {
+		return "none"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	names := []string{}
+	for _, event := range answer.Events[max(0, len(answer.Events)-namedMax):] {
+		names = append(names, event.Name+" "+event.Bucket+"/"+event.Key)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f RequestFilter) query() url.Values {

@@ -246,8 +246,30 @@ func TestATimeoutHasTheFilterAndWhatWasSeen(t *testing.T) {
 		}
 	}
 	_, err = space.WaitForEvent(liteio.EventFilter{Name: "s3:ObjectRemoved:*"}, 50*time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "name=s3:ObjectRemoved:*") {
+	for _, part := range []string{"name=s3:ObjectRemoved:*", "The last events are: s3:ObjectCreated:Put bucket/key"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error is %v, without %s", err, part)
+		}
+	}
+	need(t, space.Reset())
+	_, err = space.WaitForEvent(liteio.EventFilter{}, 50*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "The last events are: none") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestSinceIsTheFirstNumberThatMatches(t *testing.T) {
+	_, space := start(t)
+	filter := liteio.EventFilter{Name: "s3:ObjectCreated:*"}
+	first, err := space.WaitForEvent(filter, 10*time.Second)
+	need(t, err)
+	put(t, space, "/bucket/next", "body")
+	for since, keys := range map[int64]int{first[0].Sequence: 2, first[0].Sequence + 1: 1} {
+		filter.Since = since
+		events, err := space.WaitForEvents(filter, keys, 10*time.Second)
+		if err != nil || len(events) != keys || events[keys-1].Key != "next" {
+			t.Errorf("%d: %+v, %v", since, events, err)
+		}
 	}
 }
 
