@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	awscredentials "github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -111,4 +115,88 @@ func TestMinIO(t *testing.T) {
 	if err != nil || stat.Size != 5 {
 		t.Fatal(stat, err)
 	}
+}
+
+// newClient is a client of the main space with these keys.
+func newClient(server *liteio.Server, accessKey, secretKey string, client aws.HTTPClient) *s3.Client {
+	return s3.NewFromConfig(aws.Config{
+		BaseEndpoint: aws.String(server.Endpoint),
+		Region:       server.Region,
+		Credentials:  awscredentials.NewStaticCredentialsProvider(accessKey, secretKey, ""),
+		HTTPClient:   client,
+	})
+}
+
+// The table of docs/go.md for code that had another server.
+func TestWhatCodeFromOtherServersSends(t *testing.T) {
+	encrypted := func(o *s3.PutObjectInput) { o.ServerSideEncryption = types.ServerSideEncryptionAes256 }
+	byKMS := func(o *s3.PutObjectInput) { o.ServerSideEncryption = types.ServerSideEncryptionAwsKms }
+	public := func(o *s3.PutObjectInput) { o.ACL = types.ObjectCannedACLPublicRead }
+	for _, row := range []struct {
+		name, code string
+		options    []liteio.Option
+		change     func(*s3.PutObjectInput)
+	}{
+		{"AES256", "NotImplemented", []liteio.Option{liteio.Arguments("--aws-defaults")}, encrypted},
+		{"aws:kms", "KMS.NotFoundException", []liteio.Option{liteio.Arguments("--aws-defaults")}, byKMS},
+		{"aws:kms of LocalStack", "", []liteio.Option{liteio.Profile("localstack")}, byKMS},
+		{"ACL", "AccessControlListNotSupported", []liteio.Option{liteio.Arguments("--object-ownership", "object-writer")}, public},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			put := func(options ...liteio.Option) error {
+				server := liteio.Start(t, append(options, liteio.Buckets("photos"))...)
+				input := &s3.PutObjectInput{Bucket: aws.String("photos"), Key: aws.String("a"), Body: strings.NewReader("hello")}
+				row.change(input)
+				_, err := newClient(server, server.AccessKey, server.SecretKey, nil).PutObject(context.Background(), input)
+				return err
+			}
+			if err := put(row.options...); err != nil {
+				t.Error(err)
+			}
+			if row.code == "" {
+				return
+			}
+			if err := put(); err == nil || !strings.Contains(err.Error(), row.code) {
+				t.Errorf("without the option the error is %v", err)
+			}
+		})
+	}
+}
+
+// As docs/go.md says it of the profile: any keys are those of the server, except those of a space.
+func TestAnyKeysAreTakenAsByLocalStack(t *testing.T) {
+	server := liteio.Start(t, liteio.Profile("localstack"), liteio.Credentials("test", "test"), liteio.Buckets("photos"))
+	space := server.Space(t)
+	ctx, bucket := context.Background(), &s3.CreateBucketInput{Bucket: aws.String("letters")}
+	if _, err := newClient(server, space.AccessKey, space.SecretKey, nil).CreateBucket(ctx, bucket); err != nil {
+		t.Fatal(err)
+	}
+	for keys, count := range map[[2]string]int{{"test", "test"}: 1, {"foo", "bar"}: 1, {space.AccessKey, space.SecretKey}: 2} {
+		list, err := newClient(server, keys[0], keys[1], nil).ListBuckets(ctx, &s3.ListBucketsInput{})
+		if err != nil || len(list.Buckets) != count {
+			t.Errorf("%v: %+v, %v", keys, list, err)
+		}
+	}
+}
+
+// With connections that are kept alive, time.Sleep would not return.
+func TestABubbleOfSynctestNeedsConnectionsThatEnd(t *testing.T) {
+	server := liteio.Start(t, liteio.Buckets("photos"))
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := server.SetClock(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		client := newClient(server, server.AccessKey, server.SecretKey, &http.Client{
+			Transport: &http.Transport{DisableKeepAlives: true},
+		})
+		for range 2 {
+			_, err := client.PutObject(context.Background(), &s3.PutObjectInput{
+				Bucket: aws.String("photos"), Key: aws.String("hello.txt"), Body: strings.NewReader("hello"),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }
