@@ -54,7 +54,7 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
     let mut name_of_master = None;
     let master = match &sources.master {
         None => Vec::new(),
-        Some(MasterKeySource::OfProcess) => vec![key_of_process()?],
+        Some(MasterKeySource::OfProcess(_)) => vec![key_of_process()?],
         Some(MasterKeySource::Text(text)) => {
             let keys = match text.split_once(':') {
                 // A comment may have a colon.
@@ -72,7 +72,9 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         }
     };
     let mut named = match &sources.kms_file {
-        None if sources.master == Some(MasterKeySource::OfProcess) => vec![default_key()?],
+        None if matches!(sources.master, Some(MasterKeySource::OfProcess(_))) => {
+            vec![default_key()?]
+        }
         None => Vec::new(),
         Some(path) => {
             let parse = |text: &str| kms_file(text).and_then(|file| named_keys(&file));
@@ -86,6 +88,14 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         && named.iter().all(|other| other.name != name)
     {
         named.push(NamedKey { name: name.to_owned(), versions: master.clone() });
+    }
+    if let Some(MasterKeySource::OfProcess(names)) = &sources.master {
+        for name in names {
+            check_name(name)?;
+            if named.iter().all(|other| other.name != *name) {
+                named.push(NamedKey { name: name.clone(), versions: master.clone() });
+            }
+        }
     }
     Ok(KeyRing::new(master, named))
 }

@@ -288,6 +288,9 @@ pub(crate) struct ServerArgs {
     /// Region reported for buckets if --region is not given.
     #[arg(skip)]
     pub(crate) told_region: Option<String>,
+    /// Names of keys of SSE-KMS to make for data in memory.
+    #[arg(skip)]
+    pub(crate) kms_keys: Vec<String>,
     /// Data directories given as arguments of `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,

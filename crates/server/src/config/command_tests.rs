@@ -150,6 +150,33 @@ fn emulators_of_aws_are_in_memory_and_check_no_signature() {
     assert_eq!((kept.storage, kept.preparation.buckets.len()), (directory("/mock"), 2));
 }
 
+/// Adobe's module for Testcontainers sets these up to 4.x.
+#[test]
+fn the_short_variables_of_s3mock_count_in_its_profile() {
+    let short = [("initialBuckets", "one, two"), ("retainFilesOnExit", "true"), ("root", "/mock")];
+    let kept = of("--profile s3mock", &short).expect("settings");
+    assert_eq!((kept.storage, kept.preparation.buckets.len()), (directory("/mock"), 2));
+    assert_eq!(of("--profile s3mock", &short[2..]).expect("settings").storage, Storage::Memory);
+    // These words are too common to be read without the profile.
+    let unread = [short[0], ("retainFilesOnExit", "maybe"), short[2], ("validKmsKeys", "one")];
+    assert_eq!(of("", &unread), Ok(Config::default()));
+}
+
+#[test]
+fn the_kms_keys_of_s3mock_are_made_for_data_in_memory() {
+    let made = ["one", "two"].map(str::to_owned).to_vec();
+    let list = "arn:aws:kms:us-east-1:1234567890:key/one, two";
+    for name in ["validKmsKeys", "COM_ADOBE_TESTING_S3MOCK_DOMAIN_VALID_KMS_KEYS"] {
+        let (config, warnings) = told("--profile s3mock", &[(name, list)]).expect("settings");
+        assert_eq!(config.keys.master, Some(MasterKeySource::OfProcess(made.clone())), "{name}");
+        assert!(warnings.iter().all(|it| !it.contains("KMS")), "{warnings:?}");
+        let (config, warnings) =
+            told("--profile s3mock --data-dir data", &[(name, list)]).expect("settings");
+        assert_eq!(config.keys.master, None, "{name}");
+        assert!(warnings.iter().any(|it| it.contains("--kms-key-file")), "{warnings:?}");
+    }
+}
+
 #[test]
 fn without_a_check_of_signatures_other_machines_stay_out() {
     for line in ["--no-auth --address 0.0.0.0:1", "--profile localstack --address :4566"] {

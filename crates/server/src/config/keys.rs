@@ -9,8 +9,8 @@ use crate::cli::KeyArgs;
 /// The source of the master key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
-    /// A key that is made for this process, for data in memory.
-    OfProcess,
+    /// A key that is made for this process, for data in memory. It is also the keys of SSE-KMS with these names.
+    OfProcess(Vec<String>),
     /// The value of a variable: keys in base64, separated by commas; the first one encrypts. `NAME:KEY` makes it the key NAME of
     /// SSE-KMS, too, as in a MinIO.
     Text(String),
@@ -22,7 +22,9 @@ pub enum MasterKeySource {
 impl fmt::Debug for MasterKeySource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MasterKeySource::OfProcess => formatter.write_str("OfProcess"),
+            MasterKeySource::OfProcess(names) => {
+                formatter.debug_tuple("OfProcess").field(names).finish()
+            }
             MasterKeySource::Text(_) => formatter.write_str("Text"),
             MasterKeySource::File(path) => formatter.debug_tuple("File").field(path).finish(),
         }

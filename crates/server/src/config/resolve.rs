@@ -11,6 +11,10 @@ use super::{
 };
 use crate::cli::ServerArgs;
 
+/// A key that ends with the process would make data that stays unreadable.
+const KMS_KEYS_IN_VAIN: &str = "S3Mock's list of KMS keys has no effect on data that stays or has a master key: give \
+     --kms-key-file FILE (`liteio key new FILE --name NAME` adds a key to one)";
+
 impl Config {
     /// Checks the arguments, individually and together. Opens no file and no socket.
     ///
@@ -38,7 +42,7 @@ impl Config {
         let mut keys = keys::resolve_keys(&arguments.keys)?;
         // A key that ends with the process is for data that ends with it.
         if arguments.aws_defaults && storage == Storage::Memory && keys.master.is_none() {
-            keys.master = Some(MasterKeySource::OfProcess);
+            keys.master = Some(MasterKeySource::OfProcess(arguments.kms_keys.clone()));
         }
         let config = Config {
             address,
@@ -135,8 +139,11 @@ impl Config {
         cluster::check(&config, &arguments)?;
         config.console_sign_in = console_oidc::resolve(&arguments.console_oidc)?;
         let in_vain = backup::in_vain(&arguments);
+        let are_made = matches!(config.keys.master, Some(MasterKeySource::OfProcess(_)));
+        let kms_in_vain = (!arguments.kms_keys.is_empty() && !are_made).then_some(KMS_KEYS_IN_VAIN);
         let mut notes = arguments.notes;
         notes.extend(in_vain);
+        notes.extend(kms_in_vain.map(str::to_owned));
         notes.extend(config.warnings());
         Ok((config, notes))
     }

@@ -498,7 +498,8 @@ async fn a_renamed_object_is_decrypted_under_its_new_key() {
 /// Suites that come from LocalStack or S3Mock name no key, or AWS's own.
 #[tokio::test]
 async fn data_in_memory_with_the_defaults_of_aws_has_the_key_of_aws() {
-    let keys = KeySources { master: Some(MasterKeySource::OfProcess), kms_file: None };
+    let master = Some(MasterKeySource::OfProcess(vec!["listed".to_owned()]));
+    let keys = KeySources { master, kms_file: None };
     let server =
         harness::start_with("memory", "us-east-1", |builder, _| builder.keys(keys).aws_defaults())
             .await;
@@ -515,6 +516,12 @@ async fn data_in_memory_with_the_defaults_of_aws_has_the_key_of_aws() {
         assert_eq!(stored.header(KMS_KEY), Some("aws/s3"), "{key:?}");
         assert_eq!(server.get("/mine/key").await.body, b"secret");
     }
+    let listed = server.request("PUT", "/mine/key").body("secret");
+    let listed = listed.header("x-amz-server-side-encryption", "aws:kms");
+    let listed = listed.header(KMS_KEY, "arn:aws:kms:us-east-1:1234567890:key/listed");
+    let stored = listed.send().await.expect_status(200);
+    assert_eq!(stored.header(KMS_KEY), Some("listed"));
+    assert_eq!(server.get("/mine/key").await.body, b"secret");
     let other = server.request("PUT", "/mine/key").body("x").header(KMS_KEY, "alias/mine");
     let other = other.header("x-amz-server-side-encryption", "aws:kms");
     other.send().await.expect_error(400, "KMS.NotFoundException");

@@ -237,6 +237,14 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
     }
 }
 
+/// The names in S3Mock's list, whose ARNs end with them.
+pub(super) fn kms_keys(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let names = words(value).into_iter();
+    let names = names.filter_map(|key| key.rsplit('/').next().map(str::to_owned));
+    arguments.kms_keys = names.filter(|name| !name.is_empty()).collect();
+    Ok(true)
+}
+
 pub(super) fn skip(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     arguments.no_auth = is_true(value);
     Ok(true)

@@ -46,8 +46,8 @@ const fn row(name: &'static str, program: Program, effect: Effect, note: &'stati
     Variable { name, program, effect, note }
 }
 
-/// All variables, in order of precedence. LocalStack's have common names, so they are read only in
-/// its profile.
+/// All variables, in order of precedence. LocalStack's have common names, and so have those of S3Mock before
+/// 5.0, so both are read only in their profiles.
 pub(super) const TABLE: &[Variable] = &[
     row("LITEIO_ACCESS_KEY_FILE", LiteIo, Credentials, "file with the access key"),
     row("LITEIO_SECRET_KEY_FILE", LiteIo, Credentials, "file with the secret key"),
@@ -180,6 +180,7 @@ pub(super) const TABLE: &[Variable] = &[
         Gives("bucket", give::buckets),
         "`--bucket`",
     ),
+    row("initialBuckets", S3Mock, Gives("bucket", give::buckets), "`--bucket`"),
     row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_REGION",
         S3Mock,
@@ -205,6 +206,12 @@ pub(super) const TABLE: &[Variable] = &[
         "otherwise all data is in memory",
     ),
     row(
+        "retainFilesOnExit",
+        S3Mock,
+        Gives("memory", give::not_in_memory),
+        "otherwise all data is in memory",
+    ),
+    row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_ROOT",
         S3Mock,
         Gives("data_dir", give::retained_root),
@@ -217,17 +224,24 @@ pub(super) const TABLE: &[Variable] = &[
         "`--data-dir`, if files are retained",
     ),
     row(
+        "root",
+        S3Mock,
+        Gives("data_dir", give::retained_root),
+        "`--data-dir`, if files are retained",
+    ),
+    row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_VALID_KMS_KEYS",
         S3Mock,
-        Nothing,
-        "keys come from `--kms-key-file`",
+        Gives("kms_keys", give::kms_keys),
+        "names of keys of SSE-KMS for data in memory; others come from `--kms-key-file`",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_DOMAIN_VALID_KMS_KEYS",
         S3Mock,
-        Nothing,
-        "keys come from `--kms-key-file`",
+        Gives("kms_keys", give::kms_keys),
+        "as the variable above",
     ),
+    row("validKmsKeys", S3Mock, Gives("kms_keys", give::kms_keys), "as the variable above"),
     row(
         "COM_ADOBE_TESTING_S3MOCK_CONTROLLER_CONTEXT_PATH",
         S3Mock,
