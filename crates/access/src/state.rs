@@ -43,6 +43,9 @@ pub struct App {
     /// force-deleted (`x-minio-force-delete`), and notifications may overlap, which is refused otherwise; statuses and the actions that
     /// requests need are MinIO's.
     pub acts_as_minio: bool,
+    /// `true` if an ACL beside a new object or bucket is ignored, not refused, where the object ownership disables ACLs. It opens
+    /// nothing: no ACL is stored.
+    pub ignores_disabled_acls: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
     /// `true` if new buckets have a public access block, as on AWS.
@@ -84,6 +87,8 @@ pub struct Settings {
     pub allows_keys_in_plain: bool,
     /// See [`App::acts_as_minio`].
     pub acts_as_minio: bool,
+    /// See [`App::ignores_disabled_acls`].
+    pub ignores_disabled_acls: bool,
     /// See [`App::object_ownership`].
     pub object_ownership: Ownership,
     /// See [`App::blocks_public_access`].
@@ -144,6 +149,7 @@ impl App {
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,
+            ignores_disabled_acls,
             object_ownership,
             blocks_public_access,
             encrypts_by_default,
@@ -160,6 +166,7 @@ impl App {
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,
+            ignores_disabled_acls,
             object_ownership,
             blocks_public_access,
             encrypts_by_default,

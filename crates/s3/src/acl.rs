@@ -2,7 +2,7 @@
 //! owner and ACL of new objects.
 //!
 //! With `BucketOwnerEnforced`, ACLs are disabled: reads return the default ACL, writes are
-//! rejected.
+//! rejected, or ignored beside a new object or bucket ([`App::ignores_disabled_acls`]).
 
 use std::sync::Arc;
 
@@ -54,7 +54,10 @@ impl NewObjectAcl {
                 // ACLs are disabled, but SDKs and tools still send some: AWS accepts the canned ACL
                 // `bucket-owner-full-control` and grants to the bucket owner only, without effect.
                 let is_same = |asked: &AskedAcl| asked.is_grants_to(party(&bucket.owner));
-                return match is_bucket_owners || asked.as_ref().is_none_or(is_same) {
+                let is_taken = app.ignores_disabled_acls
+                    || is_bucket_owners
+                    || asked.as_ref().is_none_or(is_same);
+                return match is_taken {
                     true => Ok(NewObjectAcl { owner: bucket.owner.clone(), acl: None }),
                     false => Err(not_supported()),
                 };
@@ -89,7 +92,8 @@ pub(super) fn of_new_bucket(
             AskedAcl::Canned(canned) => canned.of_bucket(party(owner)).is_only_for(&owner.id),
             asked => asked.is_grants_to(party(owner)),
         };
-        return if is_private { Ok(None) } else { Err(ownership::has_acl()) };
+        let is_taken = is_private || app.ignores_disabled_acls;
+        return if is_taken { Ok(None) } else { Err(ownership::has_acl()) };
     }
     Ok(stored(&asked.of_bucket(app, party(owner))?, owner))
 }

@@ -144,6 +144,10 @@ pub(crate) async fn open(
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),
+        ignores_disabled_acls: matches!(
+            config.profile,
+            Some(Profile::Localstack | Profile::S3mock)
+        ),
         object_ownership: config.object_ownership.into(),
         blocks_public_access: config.aws_defaults,
         encrypts_by_default: config.aws_defaults && config.keys.master.is_some(),

@@ -107,6 +107,41 @@ async fn in_the_place_of_localstack() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 0, "it is in memory");
 }
 
+/// LocalStack and S3Mock take them. Here they have no effect, so that nothing becomes public.
+#[tokio::test]
+async fn acls_beside_new_objects_and_buckets_are_ignored_as_by_localstack_and_s3mock() {
+    for (profile, unsigned) in [("localstack", 403), ("s3mock", 200)] {
+        let directory = directory();
+        let arguments = ["--profile", profile, "--address", "127.0.0.1:0"];
+        // The variable is LocalStack's: without its profile everybody is the root user.
+        let checked = [("S3_SKIP_SIGNATURE_VALIDATION", "0")];
+        let server = Running::start_with(&directory, &arguments, &checked);
+        let ask = |method, target: &str, headers: &[(&str, &str)]| {
+            let request = RawRequest::of_s3(address(&server), "us-east-1", method, target);
+            request.by(NOBODY).headers(headers).send()
+        };
+        let public = ("x-amz-acl", "public-read");
+        ask("PUT", "/photos", &[public]).await.expect_status(200);
+        ask("PUT", "/photos/a", &[public]).await.expect_status(200);
+        ask("PUT", "/photos/b", &[("x-amz-acl", "private")]).await.expect_status(200);
+        let copied = [("x-amz-copy-source", "/photos/a"), public];
+        ask("PUT", "/photos/c", &copied).await.expect_status(200);
+        ask("POST", "/photos/d?uploads", &[public]).await.expect_status(200);
+        for target in ["/photos?acl", "/photos/a?acl", "/photos/c?acl"] {
+            let acl = ask("GET", target, &[]).await.expect_status(200);
+            assert!(!acl.text().contains("AllUsers"), "{profile} {target}: {}", acl.text());
+        }
+        let get = RawRequest::of_s3(address(&server), "us-east-1", "GET", "/photos/a").anonymous();
+        assert_eq!(get.send().await.status, unsigned, "{profile}");
+        // By itself, and where ACLs are enabled, an ACL is as on AWS.
+        let by_itself = ask("PUT", "/photos/a?acl", &[public]).await;
+        by_itself.expect_error(400, "AccessControlListNotSupported");
+        let writer = ("x-amz-object-ownership", "ObjectWriter");
+        ask("PUT", "/letters", &[writer]).await.expect_status(200);
+        ask("PUT", "/letters/a", &[public]).await.expect_error(403, "AccessDenied");
+    }
+}
+
 /// Everything that a browser sends for a page, by whatever method, is refused unless rules allow the page.
 #[tokio::test]
 async fn pages_of_other_origins_are_refused_where_signatures_are_not_checked() {
