@@ -29,6 +29,11 @@ public final class Clock {
         return read("PUT", Map.of("reset", true));
     }
 
+    @Override
+    public String toString() {
+        return "Clock of " + space;
+    }
+
     private Instant read(String method, Object body) {
         return Instant.parse(space.call(method, "/clock", body).get("now").getAsString());
     }

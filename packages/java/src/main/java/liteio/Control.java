@@ -66,6 +66,17 @@ final class Control {
         return answer.body().isEmpty() ? new JsonObject() : JsonParser.parseString(answer.body()).getAsJsonObject();
     }
 
+    /** Deletes what may be deleted already, such as a rule by a reset. */
+    void delete(String path, Map<String, String> query) {
+        try {
+            call("DELETE", path, query, null);
+        } catch (LiteIOException error) {
+            if (error.status() != 404) {
+                throw error;
+            }
+        }
+    }
+
     private HttpResponse<String> send(String method, String target, String content, Duration most) {
         BodyPublisher publisher = content == null ? BodyPublishers.noBody() : BodyPublishers.ofString(content);
         HttpRequest.Builder request =

@@ -7,10 +7,12 @@ import com.google.gson.JsonObject;
 public final class Fault implements AutoCloseable {
     private final LiteIOSpace space;
     private final String id;
+    private final String rule;
 
-    Fault(LiteIOSpace space, String id) {
+    Fault(LiteIOSpace space, String id, Rule rule) {
         this.space = space;
         this.id = id;
+        this.rule = rule.toString();
     }
 
     public String id() {
@@ -28,13 +30,23 @@ public final class Fault implements AutoCloseable {
         throw new LiteIOException("the fault " + id + " is not in force any more", null);
     }
 
-    /** Removes the rule. */
+    /**
+     * Removes the rule.
+     *
+     * @throws LiteIOException if it is removed already
+     */
     public void remove() {
         space.call("DELETE", "/faults/" + Control.segment(id), null);
     }
 
+    /** Removes the rule, unless that has happened. */
     @Override
     public void close() {
-        remove();
+        space.control.delete("/faults/" + Control.segment(id), space.query());
+    }
+
+    @Override
+    public String toString() {
+        return "Fault " + id + " " + rule + " of " + space;
     }
 }

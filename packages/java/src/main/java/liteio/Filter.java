@@ -2,6 +2,8 @@ package liteio;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** Selects recorded requests or events by patterns with * and ?, such as "Put*" or "s3:ObjectCreated:*". */
 public final class Filter {
@@ -32,6 +34,11 @@ public final class Filter {
         return with("method", pattern);
     }
 
+    /** For requests. */
+    public Filter status(int status) {
+        return status(Integer.toString(status));
+    }
+
     /** For requests, such as "5??". */
     public Filter status(String pattern) {
         return with("status", pattern);
@@ -42,7 +49,7 @@ public final class Filter {
         return with("user", pattern);
     }
 
-    /** The name of events. */
+    /** For events. */
     public Filter name(String pattern) {
         return with("name", pattern);
     }
@@ -52,7 +59,21 @@ public final class Filter {
         return with("since", Long.toString(sequence));
     }
 
-    Map<String, String> fields() {
+    Map<String, String> ofRequests() {
+        return only("requests", Set.of("operation", "bucket", "key", "method", "status", "user", "since"));
+    }
+
+    Map<String, String> ofEvents() {
+        return only("events", Set.of("bucket", "key", "name", "since"));
+    }
+
+    private Map<String, String> only(String what, Set<String> known) {
+        for (String name : fields.keySet()) {
+            if (!known.contains(name)) {
+                throw new IllegalArgumentException(
+                        name + "(…) is not for " + what + ", whose filters have " + String.join(", ", new TreeSet<>(known)));
+            }
+        }
         return new LinkedHashMap<>(fields);
     }
 

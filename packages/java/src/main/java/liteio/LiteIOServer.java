@@ -64,6 +64,11 @@ public final class LiteIOServer extends LiteIOSpace {
         process.stop();
     }
 
+    @Override
+    public String toString() {
+        return "LiteIOServer at " + endpoint();
+    }
+
     private LiteIOSpace make(Map<String, String> body) {
         JsonObject made = control.call("POST", "/spaces", Map.of(), body);
         return new LiteIOSpace(control, Json.text(made, "name"), endpoint().toString(), Json.text(made, "access_key"),

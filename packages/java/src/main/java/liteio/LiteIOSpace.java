@@ -8,12 +8,18 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A space: its own buckets, vector buckets, users, faults and clock, selected by its credentials. */
 public class LiteIOSpace implements AutoCloseable {
     private static final Duration WAIT_MAX = Duration.ofSeconds(10);
     // Connection timeout in addition to the waiting time of the server.
     private static final Duration WAIT_MARGIN = Duration.ofSeconds(10);
+    // In the message of a wait that has failed: mostly one of them is the one that was meant.
+    private static final int LAST_SHOWN = 3;
+    private static final Pattern CAME = Pattern.compile("(\\d+) of \\d+ came");
 
     final Control control;
     private final String name;
@@ -115,7 +121,7 @@ public class LiteIOSpace implements AutoCloseable {
     public Fault fault(Rule rule) {
         Map<String, Object> body = rule.fields();
         body.putAll(query());
-        return new Fault(this, Json.text(control.call("POST", "/faults", Map.of(), body), "id"));
+        return new Fault(this, Json.text(control.call("POST", "/faults", Map.of(), body), "id"), rule);
     }
 
     public void clearFaults() {
@@ -131,7 +137,7 @@ public class LiteIOSpace implements AutoCloseable {
      * waitForRequest right after a request.
      */
     public List<RecordedRequest> requests(Filter filter) {
-        Map<String, String> query = filter.fields();
+        Map<String, String> query = filter.ofRequests();
         query.putAll(query());
         return Json.list(control.call("GET", "/requests", query, null), "requests", RecordedRequest::new);
     }
@@ -151,9 +157,7 @@ public class LiteIOSpace implements AutoCloseable {
      * @throws LiteIOException.Timeout without enough matches in time
      */
     public List<RecordedRequest> waitForRequests(Filter filter, int count, Duration most) {
-        Map<String, String> query = filter.fields();
-        query.put("count", Integer.toString(count));
-        return Json.list(await("/requests/wait", filter, query, most), "requests", RecordedRequest::new);
+        return await("requests", filter.ofRequests(), count, most, RecordedRequest::new);
     }
 
     /** Waits up to ten seconds for a matching event, without a notification configuration, and returns all matches. */
@@ -167,35 +171,62 @@ public class LiteIOSpace implements AutoCloseable {
      * @throws LiteIOException.Timeout without a match in time
      */
     public List<RecordedEvent> waitForEvent(Filter filter, Duration most) {
-        return Json.list(await("/events/wait", filter, filter.fields(), most), "events", RecordedEvent::new);
+        return await("events", filter.ofEvents(), 1, most, RecordedEvent::new);
     }
 
-    /** Deletes the space and its contents. */
+    /** Deletes the space and its contents. One that is deleted already stays so. */
     @Override
     public void close() {
         if (name != null) {
-            control.call("DELETE", "/spaces/" + Control.segment(name), Map.of(), null);
+            control.delete("/spaces/" + Control.segment(name), Map.of());
         }
+    }
+
+    @Override
+    public String toString() {
+        return "LiteIOSpace " + name + " at " + endpoint;
     }
 
     JsonObject call(String method, String path, Object body) {
         return control.call(method, path, query(), body);
     }
 
-    private JsonObject await(String path, Filter filter, Map<String, String> query, Duration most) {
+    private <T> List<T> await(String what, Map<String, String> filter, int count, Duration most, Function<JsonObject, T> read) {
+        Map<String, String> query = new LinkedHashMap<>(filter);
         query.putAll(query());
+        query.put("count", Integer.toString(count));
         query.put("timeout_ms", Long.toString(Math.max(1, most.toMillis())));
         try {
-            return control.call("GET", path, query, null, most.plus(WAIT_MARGIN));
+            return Json.list(control.call("GET", "/" + what + "/wait", query, null, most.plus(WAIT_MARGIN)), what, read);
         } catch (LiteIOException error) {
-            if (error.status() == 408) {
-                throw new LiteIOException.Timeout("nothing matched " + filter + " within " + most.toMillis() / 1000.0 + " s");
+            if (error.status() != 408) {
+                throw error;
             }
-            throw error;
+            // The server says how many there were: "2 of 3 came within …".
+            Matcher came = CAME.matcher(error.getMessage());
+            String there = came.find() ? came.group(1) : "0";
+            String seen = there.equals("0") ? "nothing" : there + " of " + count + " " + what;
+            throw new LiteIOException.Timeout(seen + " matched " + filter + " within " + most.toMillis() / 1000.0 + " s; "
+                    + last(what, read));
         }
     }
 
-    private Map<String, String> query() {
+    /** The last requests or events, without a filter. Events have no list: a wait that is over at once has all. */
+    private <T> String last(String what, Function<JsonObject, T> read) {
+        Map<String, String> query = query();
+        query.put("timeout_ms", "1");
+        try {
+            List<T> all = Json.list(control.call("GET", "/" + what + "/wait", query, null), what, read);
+            return "the last " + what + ": " + all.subList(Math.max(0, all.size() - LAST_SHOWN), all.size());
+        } catch (LiteIOException error) {
+            if (error.status() != 408) {
+                throw error;
+            }
+            return "there were no " + what;
+        }
+    }
+
+    Map<String, String> query() {
         Map<String, String> query = new LinkedHashMap<>();
         if (name != null) {
             query.put("space", name);

@@ -9,10 +9,10 @@ import java.util.Map;
  * object would not know of it.
  */
 final class Reserved {
-    private static final String CREDENTIALS = "use credentials(…)";
+    private static final String CREDENTIALS = "use LiteIOServer.builder().credentials(…)";
     private static final String REGION = "use region(…)";
-    private static final String PORT = "use port(…): a server listens on 127.0.0.1 only";
-    private static final String DATA = "use dataDir(…): without it everything is in memory";
+    private static final String PORT = "use LiteIOServer.builder().port(…): a server listens on 127.0.0.1 only";
+    private static final String DATA = "use LiteIOServer.builder().dataDir(…): without it everything is in memory";
     private static final String TLS = "liteio-junit speaks plain HTTP only; run `liteio --tls-self-signed` yourself";
 
     private static final Map<String, String> FLAGS = new HashMap<>();

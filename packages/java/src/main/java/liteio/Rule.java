@@ -30,7 +30,7 @@ public final class Rule {
 
     /** Status of the error answer, 400 to 599. */
     public Rule status(int status) {
-        return with("status", status);
+        return notNegative("status", "status", status);
     }
 
     /** Code of the error answer. */
@@ -44,22 +44,25 @@ public final class Rule {
 
     /** Delay before the operation. */
     public Rule latency(Duration latency) {
+        if (latency.isNegative()) {
+            throw new IllegalArgumentException("latency(…) is not negative, but " + latency);
+        }
         return with("latency_ms", latency.toMillis());
     }
 
     /** Closes the connection after this number of bytes of the answer's body. */
     public Rule cutAfterBytes(long bytes) {
-        return with("cut_after_bytes", bytes);
+        return notNegative("cut_after_bytes", "cutAfterBytes", bytes);
     }
 
     /** Speed of both bodies, in bytes per second. */
     public Rule bandwidth(long bytesPerSecond) {
-        return with("bandwidth", bytesPerSecond);
+        return notNegative("bandwidth", "bandwidth", bytesPerSecond);
     }
 
     /** Number of requests the rule applies to; default: no limit. */
     public Rule times(int times) {
-        return with("times", times);
+        return notNegative("times", "times", times);
     }
 
     /** 0 to 1; default: 1. */
@@ -69,6 +72,13 @@ public final class Rule {
 
     Map<String, Object> fields() {
         return new LinkedHashMap<>(fields);
+    }
+
+    private Rule notNegative(String name, String method, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException(method + "(…) is not negative, but " + value);
+        }
+        return with(name, value);
     }
 
     private Rule with(String name, Object value) {

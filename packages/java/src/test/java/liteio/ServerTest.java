@@ -75,19 +75,19 @@ class ServerTest {
     @Test
     void whatTheBuilderSetsIsRefusedElsewhere() {
         LiteIOServer.Builder builder = LiteIOServer.builder();
-        checkRefused("--port is not possible here: use port(…)", () -> builder.arguments("--port", "9000"));
-        checkRefused("-p is not possible here: use port(…)", () -> builder.arguments("-p9000"));
+        checkRefused("--port is not possible here: use LiteIOServer.builder().port(…)", () -> builder.arguments("--port", "9000"));
+        checkRefused("-p is not possible here: use LiteIOServer.builder().port(…)", () -> builder.arguments("-p9000"));
         checkRefused("--address is not", () -> builder.arguments("--console", "off", "--address=127.0.0.1:1"));
-        checkRefused("use credentials(…)", () -> builder.arguments("--access-key", "tester"));
-        checkRefused("use credentials(…)", () -> builder.arguments("--secret-key=tester-secret"));
+        checkRefused("builder().credentials(…)", () -> builder.arguments("--access-key", "tester"));
+        checkRefused("builder().credentials(…)", () -> builder.arguments("--secret-key=tester-secret"));
         checkRefused("use region(…)", () -> builder.arguments("--region", "eu-west-1"));
-        checkRefused("use dataDir(…)", () -> builder.arguments("--data-dir", "data"));
+        checkRefused("builder().dataDir(…)", () -> builder.arguments("--data-dir", "data"));
         checkRefused("run `liteio --tls-self-signed` yourself", () -> builder.arguments("--tls-self-signed"));
-        checkRefused("LITEIO_SECRET_KEY is not possible here: use credentials(…)",
+        checkRefused("LITEIO_SECRET_KEY is not possible here: use LiteIOServer.builder().credentials(…)",
                 () -> builder.environment("LITEIO_SECRET_KEY", "tester-secret"));
-        checkRefused("use credentials(…)", () -> builder.environment("MINIO_ROOT_USER", "tester"));
+        checkRefused("builder().credentials(…)", () -> builder.environment("MINIO_ROOT_USER", "tester"));
         checkRefused("use region(…)", () -> builder.environment("LITEIO_REGION", "eu-west-1"));
-        checkRefused("use port(…)", () -> builder.environment("LITEIO_ADDRESS", "127.0.0.1:1"));
+        checkRefused("builder().port(…)", () -> builder.environment("LITEIO_ADDRESS", "127.0.0.1:1"));
         checkRefused("plain HTTP only", () -> builder.environment("LITEIO_TLS_CERT", "cert.pem"));
         builder.arguments("--console", "off", "--no-auth").environment("LITEIO_LOG", "info");
     }

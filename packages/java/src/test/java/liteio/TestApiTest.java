@@ -14,6 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
@@ -141,6 +142,52 @@ class TestApiTest {
     }
 
     @Test
+    void aNumberThatIsNegativeIsRefusedByItsMethod() {
+        Rule rule = Rule.of();
+        checkRefused("latency(…) is not negative, but PT-0.005S", () -> rule.latency(Duration.ofMillis(-5)));
+        checkRefused("status(…) is not negative, but -1", () -> rule.status(-1));
+        checkRefused("cutAfterBytes(…) is not negative, but -1", () -> rule.cutAfterBytes(-1));
+        checkRefused("bandwidth(…) is not negative, but -1", () -> rule.bandwidth(-1));
+        checkRefused("times(…) is not negative, but -1", () -> rule.times(-1));
+    }
+
+    @Test
+    void aFilterIsForRequestsOrForEvents() {
+        checkRefused("operation(…) is not for events, whose filters have bucket, key, name, since",
+                () -> space.waitForEvent(Filter.of().operation("PutObject")));
+        checkRefused("name(…) is not for requests", () -> space.requests(Filter.of().name("s3:*")));
+        checkRefused("name(…) is not for requests", () -> space.waitForRequest(Filter.of().name("s3:*")));
+        assertEquals("PutObject", space.waitForRequest(Filter.of().status(200).key("key")).get(0).operation);
+    }
+
+    private static void checkRefused(String message, Executable call) {
+        String said = assertThrows(IllegalArgumentException.class, call).getMessage();
+        assertTrue(said.contains(message), said);
+    }
+
+    @Test
+    void whatIsGoneIsClosedWithoutAnError() {
+        try (LiteIOSpace other = server.space(); Fault fault = other.fault(Rule.of().status(503))) {
+            other.reset();
+            assertThrows(LiteIOException.class, fault::remove);
+            fault.close();
+            other.close();
+            fault.close();
+        }
+        assertEquals(List.of(space.name()), server.spaces());
+    }
+
+    @Test
+    void aTextNamesWhatItIs() {
+        String place = space.name() + " at " + server.endpoint();
+        Fault fault = space.fault(Rule.of().status(503).times(1));
+        assertEquals("LiteIOServer at " + server.endpoint(), server.toString());
+        assertEquals("LiteIOSpace " + place, space.toString());
+        assertEquals("Clock of LiteIOSpace " + place, space.clock().toString());
+        assertEquals("Fault " + fault.id() + " {status=503, times=1} of LiteIOSpace " + place, fault.toString());
+    }
+
+    @Test
     void theClockIsSet() {
         Instant moment = Instant.parse("2040-02-29T12:00:00.500Z");
         Instant set = space.clock().set(moment);
@@ -184,7 +231,21 @@ class TestApiTest {
         Filter never = Filter.of().key("never");
         String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForEvent(never, Duration.ofMillis(50)))
                 .getMessage();
-        assertTrue(said.contains("key=never"), said);
+        assertTrue(said.contains("nothing matched {key=never} within 0.05 s; the last events: [s3:ObjectCreated:Put bucket/key]"), said);
         assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(never, 1, Duration.ofMillis(50)));
+    }
+
+    @Test
+    void waitingForMoreSaysHowManyThereWere() {
+        Filter puts = Filter.of().operation("PutObject");
+        space.waitForRequest(puts);
+        String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(puts, 4, Duration.ofMillis(50)))
+                .getMessage();
+        assertTrue(said.contains("1 of 4 requests matched {operation=PutObject} within 0.05 s; the last requests: ["), said);
+        assertTrue(said.endsWith("PUT bucket/key (PutObject): 200]"), said);
+        space.clearRequests();
+        said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(puts, 1, Duration.ofMillis(50)))
+                .getMessage();
+        assertTrue(said.endsWith("nothing matched {operation=PutObject} within 0.05 s; there were no requests"), said);
     }
 }
