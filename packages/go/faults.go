@@ -50,6 +50,9 @@ func (s *Space) Fault(t testing.TB, rule Rule) *Fault {
 
 // NewFault activates a rule until Remove, ClearFaults or Reset.
 func (s *Space) NewFault(rule Rule) (*Fault, error) {
+	if err := rule.check(); err != nil {
+		return nil, err
+	}
 	body := struct {
 		Rule
 		Space string `json:"space,omitempty"`
@@ -59,6 +62,25 @@ func (s *Space) NewFault(rule Rule) (*Fault, error) {
 		return nil, err
 	}
 	return &Fault{ID: made.ID, space: s}, nil
+}
+
+// check returns an error for a negative number: the server would answer in the words of its parser.
+func (r Rule) check() error {
+	numbers := []struct {
+		name  string
+		value int64
+	}{
+		{"Status", int64(r.Status)}, {"LatencyMS", r.LatencyMS}, {"Bandwidth", r.Bandwidth}, {"Times", int64(r.Times)},
+	}
+	for _, number := range numbers {
+		if number.value < 0 {
+			return fmt.Errorf("Rule: %s is not negative, but %d", number.name, number.value)
+		}
+	}
+	if r.CutAfterBytes != nil && *r.CutAfterBytes < 0 {
+		return fmt.Errorf("Rule: CutAfterBytes is not negative, but %d", *r.CutAfterBytes)
+	}
+	return nil
 }
 
 // ClearFaults removes all rules.

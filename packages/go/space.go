@@ -159,8 +159,8 @@ func (s *Space) call(method, path string, body, answer any) error {
 	return s.control.call(method, path, s.query(), body, answer)
 }
 
-// ErrTimeout is the error of a wait without a match in time.
-var ErrTimeout = errors.New("nothing matched in time")
+// ErrTimeout is the error of a wait without enough matches in time.
+var ErrTimeout = errors.New("too few matched in time")
 
 func (s *Space) wait(path string, query url.Values, timeout time.Duration, answer any) error {
 	for name, values := range s.query() {

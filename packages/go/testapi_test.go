@@ -42,6 +42,28 @@ func TestSpacesSeeNothingOfEachOther(t *testing.T) {
 	}
 }
 
+func TestANegativeNumberIsRefusedByItsName(t *testing.T) {
+	_, space := start(t)
+	bytes := int64(-5)
+	for name, rule := range map[string]liteio.Rule{
+		"Status": {Status: -5}, "LatencyMS": {LatencyMS: -5}, "Bandwidth": {Bandwidth: -5}, "Times": {Times: -5},
+		"CutAfterBytes": {CutAfterBytes: &bytes},
+	} {
+		_, err := space.NewFault(rule)
+		if err == nil || err.Error() != "Rule: "+name+" is not negative, but -5" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAWaitForMoreSaysHowManyThereWere(t *testing.T) {
+	_, space := start(t)
+	_, err := space.WaitForEvents(liteio.EventFilter{Bucket: "bucket"}, 2, 50*time.Millisecond)
+	if !errors.Is(err, liteio.ErrTimeout) || !strings.Contains(err.Error(), "1 of 2 came") || strings.Contains(err.Error(), "nothing") {
+		t.Error(err)
+	}
+}
+
 func TestASpaceEndsWithItsTest(t *testing.T) {
 	server, _ := start(t)
 	t.Run("inner", func(t *testing.T) { server.Space(t) })

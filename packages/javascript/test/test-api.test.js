@@ -329,6 +329,11 @@ withSpace("calls to a server that has ended say how it ended", async (space, ser
 test("servers and spaces are disposed of", { skip: skip || !Symbol.asyncDispose }, async () => {
   const server = await startServer();
   const space = await server.space();
+  // A reset removes the rule before its block ends, and a test may delete its space.
+  const fault = await space.fault({ status: 503 });
+  await space.reset();
+  await fault[Symbol.asyncDispose]();
+  await space[Symbol.asyncDispose]();
   await space[Symbol.asyncDispose]();
   assert.deepEqual(await server.spaces(), []);
   await server[Symbol.asyncDispose]();

@@ -49,6 +49,22 @@ def test_spaces_see_nothing_of_each_other(testing_server):
     assert keys(testing_server) == ["of-the-server"]
 
 
+def test_what_is_gone_is_closed_without_an_error(testing_server):
+    with testing_server.space() as space:
+        with space.fault(status=503) as fault:
+            space.reset()
+            with pytest.raises(liteio.TestApiError):
+                fault.remove()
+        space.close()
+    assert testing_server.spaces() == []
+
+
+@pytest.mark.parametrize("name", ["status", "latency_ms", "cut_after_bytes", "bandwidth", "times", "probability"])
+def test_a_number_that_is_negative_is_refused_by_its_name(space, name):
+    with pytest.raises(ValueError, match=f"^{name} is not negative, but -5$"):
+        space.fault(**{name: -5})
+
+
 @pytest.mark.parametrize("of_space", [False, True])
 def test_a_reset_of_a_bucket_leaves_the_others(testing_server, of_space):
     scope = testing_server.space() if of_space else testing_server

@@ -64,6 +64,16 @@ class Control:
             raise error_of(status, answer)
         return json.loads(answer) if answer else None
 
+    def delete(self, path: str, *, query: Optional[Mapping[str, Any]] = None) -> None:
+        """Deletes what may be deleted already, such as a rule by a reset."""
+        try:
+            self.call("DELETE", path, query=query)
+        except TestApiMissing:
+            raise
+        except TestApiError as error:
+            if error.status != 404:
+                raise
+
     def is_ready(self) -> bool:
         try:
             return self.exchange("GET", "/_liteio/health/ready", None, SECONDS_MAX)[0] == 200

@@ -38,7 +38,8 @@ class Fault:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self.remove()
+        # A reset may have removed it.
+        self._control.delete(f"/faults/{self.id}", query={"space": self._space})
 
     def __repr__(self) -> str:
         return f"Fault({self.id}, {self.rule})"

@@ -160,6 +160,9 @@ class Space:
             probability=probability, space=self.name,
         )
         rule = {name: value for name, value in given.items() if value is not None}
+        for name, value in rule.items():
+            if isinstance(value, (int, float)) and value < 0:
+                raise ValueError(f"{name} is not negative, but {value}")
         answer = self._control.call("POST", "/faults", body=rule)
         return Fault(self._control, self.name, answer["id"], rule)
 
@@ -261,9 +264,9 @@ class Space:
             raise WaitTimeout(f"{' '.join(filter(None, (seen, given)))} within {timeout} s; {last}") from None
 
     def close(self) -> None:
-        """Deletes the space and its contents."""
+        """Deletes the space and its contents. One that is deleted already stays so."""
         if self.name is not None:
-            self._control.call("DELETE", f"/spaces/{segment(self.name)}")
+            self._control.delete(f"/spaces/{segment(self.name)}")
 
     def __enter__(self: Self) -> Self:
         return self
