@@ -67,6 +67,8 @@ use liteio_wire::reply::{self, ApiError, BoxError, Dialect, Reply};
 const AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 /// Characters of an operation that a refusal shows.
 const TARGET_CHARACTERS_MAX: usize = 100;
+/// Characters of an unknown access key that the log shows: those of a key of AWS, and half of a secret key in its place.
+const KEY_CHARACTERS_MAX: usize = 20;
 
 /// The name of the main space, for requests that name no other.
 pub const MAIN: &str = liteio_wire::origin::MAIN_SPACE;
@@ -209,7 +211,8 @@ impl Space {
         B::Error: Into<BoxError>,
     {
         let host_bucket = origin.target.host_bucket();
-        let request = self.authenticator.authenticate(request, host_bucket).await?;
+        let request = self.authenticator.authenticate(request, host_bucket).await;
+        let request = request.inspect_err(|error| note_unknown_key(error, origin))?;
         self.admitted(request, origin, allowance)
     }
 
@@ -409,6 +412,18 @@ impl Space {
             (reply, _) => reply,
         }
     }
+}
+
+/// Notes the access key that nobody has: mostly that of another server, or of a space that was deleted.
+fn note_unknown_key(error: &ApiError, origin: &Origin) {
+    let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
+    let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
+    let Some((_, key)) = unknown else { return };
+    origin.found.note_denial(DenialBy::Nobody, || {
+        let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
+        let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
+        format!("the access key {shown}{rest} is unknown")
+    });
 }
 
 /// The path below that of the Iceberg REST catalog, if a request is for it.

@@ -85,6 +85,28 @@ async fn a_denied_request_is_logged_with_the_statement_that_denied_it() {
     assert!(!log.contains("'s secret"), "{log}");
 }
 
+/// A secret key in its place is not logged whole.
+#[tokio::test]
+async fn an_unknown_access_key_is_logged() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    let server = Running::start(command.args(["--memory", "--address", "127.0.0.1:0"]));
+    let address = server.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let nobody = User { access_key: "AKIAOFANOTHERSERVER1", secret_key: "their secret", id: "" };
+    let swapped = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY";
+    let swapped = User { access_key: swapped, secret_key: "AKIAOFANOTHERSERVER1", id: "" };
+    let list = |user| RawRequest::of_s3(address, "us-east-1", "GET", "/").by(user);
+    list(nobody).send().await.expect_error(403, "InvalidAccessKeyId");
+    let users = RawRequest::of_form(address, "iam", "Action=ListUsers").by(nobody);
+    users.send().await.expect_error(403, "InvalidClientTokenId");
+    list(swapped).send().await.expect_error(403, "InvalidAccessKeyId");
+    let (_, log) = server.signal("TERM");
+    let told = "denied=\"the access key AKIAOFANOTHERSERVER1 is unknown\"";
+    assert_eq!(log.matches(told).count(), 2, "{log}");
+    assert!(log.contains("the access key wJalrXUtnFEMI-K7MDEN… is unknown"), "{log}");
+    assert!(!log.contains("bPxRfiCY"), "{log}");
+}
+
 /// AWS has one sentence for many faults of a policy, and the AWS CLI shows nothing else of the answer.
 #[tokio::test]
 async fn the_fault_of_a_policy_is_logged() {
