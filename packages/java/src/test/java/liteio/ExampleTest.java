@@ -14,7 +14,7 @@ import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 
-/** The examples of docs/java.md. */
+/** The examples of docs/java.md, which packages/java/samples has as projects. */
 class ExampleTest {
     @Test
     void aServer() {

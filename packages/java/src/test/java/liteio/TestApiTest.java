@@ -15,7 +15,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.S3ClientBuilder;
+import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
 /** Spaces, snapshots, faults, the clock, recorded requests and events. */
@@ -185,6 +188,22 @@ class TestApiTest {
         assertEquals("LiteIOSpace " + place, space.toString());
         assertEquals("Clock of LiteIOSpace " + place, space.clock().toString());
         assertEquals("Fault " + fault.id() + " {status=503, times=1} of LiteIOSpace " + place, fault.toString());
+    }
+
+    @Test
+    void aRequestWithoutASignatureNamesItsSpace() {
+        try (LiteIOServer open = LiteIOServer.builder().buckets("open:public").start();
+                LiteIOSpace other = open.space();
+                S3Client named = unsigned(other).overrideConfiguration(o -> o.putHeader("x-liteio-space", other.name())).build();
+                S3Client unnamed = unsigned(other).build()) {
+            Harness.put(other, "open", "key", "body");
+            assertEquals("body", named.getObjectAsBytes(each -> each.bucket("open").key("key")).asUtf8String());
+            assertThrows(NoSuchKeyException.class, () -> unnamed.getObjectAsBytes(each -> each.bucket("open").key("key")));
+        }
+    }
+
+    private static S3ClientBuilder unsigned(LiteIOSpace space) {
+        return Harness.builder(space).credentialsProvider(AnonymousCredentialsProvider.create());
     }
 
     @Test
