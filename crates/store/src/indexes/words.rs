@@ -34,14 +34,31 @@ impl Analyzer {
         Self { stemmer: algorithm.map(Stemmer::new), by_pairs }
     }
 
-    /// Calls `word` with every word of a text, in lower case and stemmed.
+    /// Calls `word` with every word of a query's text, in lower case and stemmed.
     pub(crate) fn words(&self, text: &str, word: &mut dyn FnMut(&str)) {
-        let lower = text.to_lowercase();
-        for token in lower.unicode_words() {
-            // These follow below, as pairs of characters.
-            if self.by_pairs && token.chars().any(is_east_asian) {
-                continue;
+        self.analyze(text, pairs, word);
+    }
+
+    /// Calls `word` with the words of a stored value: of a text, or of all texts in a list.
+    pub(crate) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
+        for scalar in value.scalars() {
+            if let Scalar::String(text) = scalar {
+                self.analyze(text, pairs_and_characters, word);
             }
+        }
+    }
+
+    /// Calls `word` with every word of a text. `split` splits a run of East Asian characters.
+    fn analyze(
+        &self,
+        text: &str,
+        split: fn(&str, &mut dyn FnMut(&str)),
+        word: &mut dyn FnMut(&str),
+    ) {
+        let lower = text.to_lowercase();
+        // Words end at these runs: Unicode joins Hangul to the Latin letters and digits beside it.
+        let is_of_a_run = |character: char| self.by_pairs && is_east_asian(character);
+        for token in lower.split(is_of_a_run).flat_map(|piece| piece.unicode_words()) {
             let token = &token[..token.floor_char_boundary(WORD_BYTES_MAX)];
             match &self.stemmer {
                 Some(stemmer) => word(&stemmer.stem(token)),
@@ -50,17 +67,20 @@ impl Analyzer {
         }
         if self.by_pairs {
             for run in lower.split(|character| !is_east_asian(character)) {
-                pairs(run, word);
+                split(run, word);
             }
         }
     }
+}
 
-    /// Calls `word` with the words of a value: of a text, or of all texts in a list.
-    pub(crate) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
-        for scalar in value.scalars() {
-            if let Scalar::String(text) = scalar {
-                self.words(text, word);
-            }
+/// Calls `word` with the pairs of a run, and with each of its characters, so that a query of one
+/// character finds the text. Longer queries have pairs only: they are more selective.
+fn pairs_and_characters(run: &str, word: &mut dyn FnMut(&str)) {
+    pairs(run, word);
+    // The only character of a run is in the place of a pair already.
+    if run.chars().nth(1).is_some() {
+        for (start, character) in run.char_indices() {
+            word(&run[start..start + character.len_utf8()]);
         }
     }
 }
@@ -98,7 +118,7 @@ mod tests {
 
     #[test]
     fn words_are_found_in_every_language() {
-        let rows: [(Option<Language>, &str, &[&str]); 7] = [
+        let rows: [(Option<Language>, &str, &[&str]); 8] = [
             (
                 None,
                 "The Quick, quick fox's 3.5 km!",
@@ -109,12 +129,26 @@ mod tests {
             (Some(Language::Japanese), "東京都 Tokyo", &["tokyo", "東京", "京都"]),
             (Some(Language::Chinese), "书", &["书"]),
             (Some(Language::Korean), "서울시", &["서울", "울시"]),
+            (Some(Language::Korean), "LG전자 3월", &["lg", "3", "전자", "월"]),
             (None, " ,. ", &[]),
         ];
         for (language, text, expected) in rows {
             assert_eq!(words(language, text), expected, "{text}");
         }
         assert_eq!(words(None, &"ü".repeat(1000))[0].len(), 128);
+    }
+
+    #[test]
+    fn stored_texts_have_each_character_beside_the_pairs() {
+        let stored = |text: &str| {
+            let value = MetadataValue::Scalar(Scalar::String(text.to_owned()));
+            let mut words = Vec::new();
+            let analyzer = Analyzer::new(Some(Language::Japanese));
+            analyzer.words_of(&value, &mut |word| words.push(word.to_owned()));
+            words
+        };
+        assert_eq!(stored("犬が走る a"), ["a", "犬が", "が走", "走る", "犬", "が", "走", "る"]);
+        assert_eq!(stored("犬 猫"), ["犬", "猫"]);
     }
 
     #[test]

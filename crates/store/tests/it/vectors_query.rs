@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use liteio_store::vectors::{
-    Condition, DistanceMetric, Filter, Hit, Index, IndexMode, Metadata, MetadataValue, NewVectors,
-    QueryText, Scalar, TextSearch, VectorQuery,
+    Condition, DistanceMetric, Filter, Hit, Index, IndexMode, Language, Metadata, MetadataValue,
+    NewVectors, QueryText, Scalar, TextSearch, VectorQuery,
 };
 use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
@@ -131,6 +131,28 @@ fn with_plain_text(store: &Store, index: &Index) -> Index {
     let added = vec![TextSearch { key: "plain".to_owned(), language: None }];
     store.add_text_search(index, added).wait().expect("added");
     refresh(store, index)
+}
+
+#[test]
+fn one_character_finds_the_texts_with_it_in_languages_without_spaces() {
+    on_every_backend(|store| {
+        let index = films(store);
+        let japanese = TextSearch { key: "ja".to_owned(), language: Some(Language::Japanese) };
+        store.add_text_search(&index, vec![japanese]).wait().expect("added");
+        let index = refresh(store, &index);
+        let rows = [("dog", "犬が公園を走る"), ("cat", "猫"), ("park", "公の園")];
+        let texts = rows.map(|(key, text)| (key, [("ja", text)]));
+        let rows = texts.iter().map(|(key, text)| ((*key).to_owned(), 0.0, &text[..]));
+        put_texts(store, &index, &rows.collect::<Vec<Row<'_>>>());
+        let by = |text: &str| {
+            let texts = vec![words("ja", text)];
+            found(store, &index, &VectorQuery { texts, top_k: 9, ..VectorQuery::default() })
+        };
+        assert_eq!(by("犬"), ["dog"]);
+        assert_eq!(by("猫"), ["cat"]);
+        // Of two characters both must be there, side by side.
+        assert_eq!(by("公園"), ["dog"]);
+    });
 }
 
 #[test]
