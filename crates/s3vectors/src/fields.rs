@@ -6,7 +6,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::error::{ApiResult, Exception};
-use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
+use super::reader::{
+    Reader, TREE_VALUES_MAX, foreign_number, has_too_many_values, reason, value_count_bound,
+};
 use super::unique;
 
 /// A JSON object in a request, with its path. Unknown fields are ignored, as on AWS.
@@ -170,9 +172,10 @@ impl Others {
         if self.values > TREE_VALUES_MAX {
             return Err(unreadable(&TreeError::TooManyValues));
         }
-        let value = tree(text).map_err(|error| match is_json(text) {
-            // A number out of range or a repeated member, which is invalid in every field of this
-            // API.
+        let is_of_the_field = || is_json(text) || foreign_number(text).is_some();
+        let value = tree(text).map_err(|error| match is_of_the_field() {
+            // A number out of range, a repeated member, half of a surrogate pair or a NaN, which is
+            // invalid in every field of this API.
             true => Exception::field(pointer("", name), error.to_string()),
             false => unreadable(&error),
         })?;
@@ -190,15 +193,22 @@ impl Others {
 pub(super) enum TreeError {
     #[error("it has more than {TREE_VALUES_MAX} values")]
     TooManyValues,
+    /// A repeated member.
     #[error(transparent)]
-    Malformed(#[from] serde_json::Error),
+    Ambiguous(serde_json::Error),
+    /// With the reason.
+    #[error("{0}")]
+    Malformed(String),
 }
 
 /// Parses a JSON text into a tree.
 pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
     match has_too_many_values(text) {
         true => Err(TreeError::TooManyValues),
-        false => Ok(unique::from_slice(text)?),
+        false => unique::from_slice(text).map_err(|error| match error.is_data() {
+            true => TreeError::Ambiguous(error),
+            false => TreeError::Malformed(reason(text, &error)),
+        }),
     }
 }
 
@@ -214,9 +224,9 @@ pub(super) fn unreadable(error: &TreeError) -> Exception {
         TreeError::TooManyValues => Exception::invalid(format!(
             "The request body has more than {TREE_VALUES_MAX} JSON values."
         )),
-        TreeError::Malformed(error) if error.is_data() => {
+        TreeError::Ambiguous(error) => {
             Exception::invalid(format!("The request body is ambiguous: {error}"))
         }
-        TreeError::Malformed(error) => Exception::malformed(&error.to_string()),
+        TreeError::Malformed(reason) => Exception::malformed(reason),
     }
 }

@@ -141,7 +141,7 @@ fn parse_vector(
 /// value, if the object can be parsed that far.
 fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
     let mut wrong = None;
-    if let TreeError::Malformed(error) = error {
+    if !matches!(error, TreeError::TooManyValues) {
         let read = Reader::new(text).object(
             || path.to_owned(),
             |reader, key| {
@@ -153,7 +153,7 @@ fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
             },
         );
         // Any other error ends the search for the key: the text is not an object, or is cut off.
-        if error.is_data() {
+        if matches!(error, TreeError::Ambiguous(_)) {
             wrong = wrong.or(read.err());
         }
     }
@@ -197,6 +197,10 @@ mod tests {
             (r#"{"vectors":[{"key":"a","data":{"float32":[1 2]}}]}"#, "not valid JSON"),
             (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":1e400}}]}"#, "metadata/y'"),
             (r#"{"vectors":[{"key":"a","metadata":{"x":[NaN],"y":1e400}}]}"#, "metadata/x'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":-Infinity}}]}"#, "JSON has no -Infinity"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":"\ud800"}}]}"#, "metadata/y'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"\ud800":1}}]}"#, "half of a surrogate pair"),
+            (r#"{"vectors":[{"key":"\udcff"}]}"#, "half of a surrogate pair"),
             (r#"{"vectors":[{"key":"a","metadata":{"x":1,,}}]}"#, "metadata'"),
             (r#"{"vectors":[{"key":"a","other":[1,,2]}]}"#, "not valid JSON"),
             (r#"{"vectors":[{"key":"a","other":[1:2]}]}"#, "not valid JSON"),

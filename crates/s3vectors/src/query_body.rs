@@ -100,6 +100,8 @@ mod tests {
             (r#"{"topK":1} {}"#, "not valid JSON"),
             (r#"{"filter":{"n":1e400}}"#, "'/filter'"),
             (r#"{"filter":{"n":1e400,}}"#, "not valid JSON"),
+            (r#"{"filter":{"n":NaN}}"#, "'/filter': JSON has no NaN: leave the key out"),
+            (r#"{"filter":{"n":"\ud800x"}}"#, "'/filter': a text has half of a surrogate pair"),
             ("[]", "not valid JSON"),
         ];
         for (body, expected) in rows {

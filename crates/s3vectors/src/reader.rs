@@ -30,19 +30,60 @@ pub(super) fn value_count_bound(text: &[u8]) -> usize {
     while let Some(byte) = bytes.next() {
         match byte {
             b',' | b'[' | b'{' => count += 1,
-            b'"' => {
-                while let Some(byte) = bytes.next() {
-                    match byte {
-                        b'"' => break,
-                        b'\\' => drop(bytes.next()),
-                        _ => {}
-                    }
-                }
-            }
+            b'"' => pass_string(&mut bytes),
             _ => {}
         }
     }
     count
+}
+
+/// Passes over the rest of a string, behind its first quotation mark.
+fn pass_string(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+}
+
+/// Numbers that Python writes, although JSON has none of them.
+const FOREIGN_NUMBERS: [(&str, f32); 3] =
+    [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)];
+
+/// The first number in a text that Python writes and JSON does not have.
+pub(super) fn foreign_number(text: &[u8]) -> Option<&'static str> {
+    let mut bytes = text.iter();
+    loop {
+        let rest = bytes.as_slice();
+        let mut numbers = FOREIGN_NUMBERS.into_iter();
+        let found = numbers.find(|(name, _)| rest.starts_with(name.as_bytes()));
+        if let Some((name, _)) = found {
+            return Some(name);
+        }
+        if *bytes.next()? == b'"' {
+            pass_string(&mut bytes);
+        }
+    }
+}
+
+/// The reason for which a text is not JSON, in words of the user's data where it is the data that
+/// JSON cannot hold: pandas has NaN for a missing value, and texts of broken files have lone
+/// surrogates. The parser has only positions.
+pub(super) fn reason(text: &[u8], error: &serde_json::Error) -> String {
+    if let Some(number) = foreign_number(text) {
+        return format!("JSON has no {number}: leave the key out");
+    }
+    let message = error.to_string();
+    // The parser's two messages about surrogates, and about nothing else.
+    let is_of_surrogates = ["lone leading surrogate in hex", "unexpected end of hex escape"];
+    match is_of_surrogates.iter().any(|start| message.starts_with(start)) {
+        true => "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character: \
+                 replace it"
+            .to_owned(),
+        false => message,
+    }
 }
 
 /// The message for a repeated field of an object.
@@ -177,7 +218,7 @@ impl<'text> Reader<'text> {
             return Err(self.wrong("a string"));
         }
         let text = self.skip(String::new)?;
-        serde_json::from_slice(text).map_err(|error| Exception::malformed(&error.to_string()))
+        serde_json::from_slice(text).map_err(|error| Exception::malformed(&reason(text, &error)))
     }
 
     /// Parses a number to the nearest `f32`. Also accepts `NaN` and `Infinity`, which Python writes
@@ -190,9 +231,7 @@ impl<'text> Reader<'text> {
             self.at += length;
             return Some(value);
         }
-        for (name, value) in
-            [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)]
-        {
+        for (name, value) in FOREIGN_NUMBERS {
             if rest.starts_with(name.as_bytes()) {
                 self.at += name.len();
                 return Some(value);
@@ -241,7 +280,7 @@ impl<'text> Reader<'text> {
         let text = std::str::from_utf8(self.skip(path)?);
         let text = text.map_err(|error| Exception::malformed(&error.to_string()))?;
         let checked = serde_json::from_str::<IgnoredAny>(text);
-        checked.map(drop).map_err(|error| Exception::malformed(&error.to_string()))
+        checked.map(drop).map_err(|error| Exception::malformed(&reason(text.as_bytes(), &error)))
     }
 
     fn skip_string(&mut self) -> ApiResult<()> {
@@ -321,6 +360,21 @@ mod tests {
         ];
         for text in many {
             assert!(has_too_many_values(text.as_bytes()), "{}", &text[..100]);
+        }
+    }
+
+    #[test]
+    fn numbers_that_json_has_not_are_found_outside_of_strings() {
+        let rows = [
+            (r#"{"a":NaN}"#, Some("NaN")),
+            (r#"{"a":[1,"\"NaN", -Infinity]}"#, Some("-Infinity")),
+            (r#"{"NaN":"Infinity","\\":Infinity,"b":NaN}"#, Some("Infinity")),
+            (r#"{"NaN":"\"-Infinity"}"#, None),
+            (r#"{"a":1e400,"b":"NaN"#, None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(foreign_number(text.as_bytes()), expected, "{text}");
         }
     }
 
