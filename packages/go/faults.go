@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Rule is a fault: it makes matching requests fail, slows them down, or cuts them off. Operation, Bucket and Key are
-// patterns with * and ?.
+// Rule is a fault: it makes matching requests fail, slows them down, or cuts them off. Operation, Bucket and Key (of S3
+// Vectors: vector bucket and index) are patterns with * and ?.
 type Rule struct {
 	Operation string `json:"operation,omitempty"`
 	Bucket    string `json:"bucket,omitempty"`

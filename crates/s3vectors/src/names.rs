@@ -19,18 +19,19 @@ struct Names {
 /// not a request that the service understands.
 pub fn names_in(method: &Method, path: &str, body: &[u8]) -> Option<(String, Option<String>)> {
     let (route, _) = Route::of(method, path).ok()?;
-    let arn = match route {
-        Route::Tags(_, arn) => arn,
+    // Beside the ARN of its vector bucket, a new index has its name in a field of its own.
+    let (arn, index_name) = match route {
+        Route::Tags(_, arn) => (arn, None),
         Route::Operation(..) => {
             let names: Names = serde_json::from_slice(body).ok()?;
             match names.index_arn.or(names.vector_bucket_arn) {
-                Some(arn) => arn,
+                Some(arn) => (arn, names.index_name),
                 None => return Some((names.vector_bucket_name?, names.index_name)),
             }
         }
     };
     let names = arn::resource(&arn).ok()?;
-    let index = names.index.map(|index| index.as_str().to_owned());
+    let index = names.index.map(|index| index.as_str().to_owned()).or(index_name);
     Some((names.bucket.as_str().to_owned(), index))
 }
 
@@ -49,6 +50,11 @@ mod tests {
                 "/PutVectors",
                 r#"{"vectors":[{"data":{"float32":[1e2]}}],"indexName":"films","vectorBucketName":"media"}"#
                     .to_owned(),
+                media(Some("films")),
+            ),
+            (
+                "/CreateIndex",
+                format!(r#"{{"indexName":"films","vectorBucketArn":"{arn}"}}"#),
                 media(Some("films")),
             ),
             ("/QueryVectors", format!(r#"{{"indexArn":"{arn}/index/films"}}"#), media(Some("films"))),

@@ -28,10 +28,10 @@ pub struct FaultRule {
     /// and `?` any single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// Pattern of the bucket.
+    /// Pattern of the bucket; of S3 Vectors, of the vector bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bucket: Option<String>,
-    /// Pattern of the key.
+    /// Pattern of the key; of S3 Vectors, of the index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The space; the main one if omitted.

@@ -108,6 +108,14 @@ pub(super) async fn vector_names(
     Ok(Some(names.unwrap_or_default()))
 }
 
+/// The bucket and the key of a request, as patterns match them: of S3 Vectors the vector bucket and the index.
+pub(super) fn bucket_and_key(origin: &Origin) -> (&str, &str) {
+    match origin.found.vectors() {
+        Some((bucket, index)) => (bucket, index.unwrap_or_default()),
+        None => (origin.target.bucket(), origin.target.key()),
+    }
+}
+
 /// The value of `Action` in a form.
 fn action(form: &[u8]) -> Option<String> {
     let mut fields = form_urlencoded::parse(form);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::glob::Glob;
 use super::history::{Happened, History};
+use super::operation::bucket_and_key;
 use liteio_observe::trace::{HIDDEN, headers_without_secrets, query_without_secrets};
 use liteio_wire::front::{Finished, Observer};
 
@@ -70,7 +71,7 @@ impl Observer for Requests {
         }
         let user_agent = heads.request.get(USER_AGENT).and_then(|it| it.to_str().ok());
         let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
-        let (bucket, _) = origin.bucket_and_index();
+        let (bucket, key) = bucket_and_key(origin);
         let request = Request {
             id: origin.ids.request_id().to_string(),
             time: format!("{begun:.3}"),
@@ -78,7 +79,7 @@ impl Observer for Requests {
             method: finished.method.to_string(),
             operation: origin.found.operation(),
             bucket: bucket.to_owned(),
-            key: origin.target.key().to_owned(),
+            key: key.to_owned(),
             query: query_without_secrets(&heads.uri),
             status: finished.status,
             code: finished.code.map(str::to_owned),

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::bodies::{Slow, TestBody, cut};
 use super::events::Tap;
 use super::faults::{Asked, Faults};
-use super::operation::{dialect, operation, vector_names};
+use super::operation::{bucket_and_key, dialect, operation, vector_names};
 use liteio_space::Space;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
@@ -114,12 +114,11 @@ impl Slot {
             return space.call(request, origin, allowance).await;
         }
         let name = operation(&mut request, origin).await?;
-        let key = origin.target.key();
         let vectors = vector_names(&mut request).await?;
         if let Some((bucket, index)) = &vectors {
             origin.found.note_vectors(bucket, index.as_deref());
         }
-        let (bucket, _) = origin.bucket_and_index();
+        let (bucket, key) = bucket_and_key(origin);
         let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key });
         if !effects.latency.is_zero() {
             sleep(effects.latency).await;

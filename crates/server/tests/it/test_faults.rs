@@ -60,7 +60,7 @@ async fn a_rule_that_would_never_apply_is_refused_with_the_name_that_was_meant()
 }
 
 #[tokio::test]
-async fn of_s3_vectors_the_bucket_is_that_of_the_body() {
+async fn of_s3_vectors_bucket_and_key_are_the_vector_bucket_and_the_index() {
     let server = server().await;
     let make = |name: &str| {
         let bucket = json!({ "vectorBucketName": name });
@@ -76,15 +76,16 @@ async fn of_s3_vectors_the_bucket_is_that_of_the_body() {
     let by_name = json!({ "vectorBucketName": "media" });
     let by_arn =
         json!({ "vectorBucketArn": "arn:aws:s3vectors:us-east-1:000000000000:bucket/media" });
-    let rule =
-        |bucket: &str| json!({ "operation": "CreateIndex", "bucket": bucket, "status": 429 });
-    tell(&server, "POST", "/faults", rule("CreateIndex"), 201).await;
-    tell(&server, "POST", "/faults", rule("med*"), 201).await;
+    let rule = |bucket: &str, key: &str| json!({ "bucket": bucket, "key": key, "status": 429 });
+    for (bucket, key) in [("CreateIndex", "*"), ("media", "songs"), ("med*", "film?")] {
+        tell(&server, "POST", "/faults", rule(bucket, key), 201).await;
+    }
     for by in [&by_name, &by_arn] {
         index(by.clone()).await.expect_status(429);
     }
     let hits = told(&server, "GET", "/faults", Value::Null).await;
-    assert_eq!((&hits["faults"][0]["hits"], &hits["faults"][1]["hits"]), (&json!(0), &json!(2)));
+    let hits = [0_usize, 1, 2].map(|rule| hits["faults"][rule]["hits"].as_u64());
+    assert_eq!(hits, [Some(0), Some(0), Some(2)]);
     tell(&server, "DELETE", "/faults", Value::Null, 204).await;
     index(by_name).await.expect_status(200);
 
@@ -93,6 +94,9 @@ async fn of_s3_vectors_the_bucket_is_that_of_the_body() {
     let found = found.as_array().expect("requests").iter();
     let operations: Vec<_> = found.map(|it| it["operation"].clone()).collect();
     assert_eq!(operations, ["CreateVectorBucket", "CreateIndex", "CreateIndex", "CreateIndex"]);
+    let path = "/requests/wait?bucket=media&key=films&count=3";
+    let found = told(&server, "GET", path, Value::Null).await["requests"].clone();
+    assert_eq!((found.as_array().map(Vec::len), &found[0]["key"]), (Some(3), &json!("films")));
     // Nothing of a body that cannot be read, or was not, is a name.
     server.vectors("ListIndexes", "no JSON").send().await.expect_status(400);
     let stranger = User { access_key: "stranger", secret_key: "of-a-stranger", id: "" };

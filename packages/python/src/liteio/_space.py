@@ -152,8 +152,9 @@ class Space:
         """Makes matching requests fail (`status`, `code`, `message`), slows them down (`latency_ms`, `bandwidth` in
         bytes per second), or cuts them off (`cut_after_bytes` of the answer's body).
 
-        `operation`, `bucket` and `key` are patterns with * and ?; `times` and `probability` limit the rule. It is
-        active until `remove()`, `clear_faults()` or `reset()`, or the end of a `with`."""
+        `operation`, `bucket` and `key` (of S3 Vectors: vector bucket and index) are patterns with * and ?; `times` and
+        `probability` limit the rule. It is active until `remove()`, `clear_faults()` or `reset()`, or the end of a
+        `with`."""
         given = dict(
             operation=operation, bucket=bucket, key=key, status=status, code=code, message=message,
             latency_ms=latency_ms, cut_after_bytes=cut_after_bytes, bandwidth=bandwidth, times=times,
