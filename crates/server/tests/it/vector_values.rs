@@ -366,6 +366,20 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
          and ends with a letter or digit",
     ),
     (
+        "GetVectorBucket",
+        r#"{"vectorBucketName":"arn:aws:s3vectors:us-east-1:000000000000:bucket/media"}"#,
+        400,
+        "ValidationException",
+        "Invalid vector bucket name: an ARN belongs into vectorBucketArn or indexArn",
+    ),
+    (
+        "GetIndex",
+        r#"{"vectorBucketName":"media","indexName":"arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/films"}"#,
+        400,
+        "ValidationException",
+        "Invalid index name: an ARN belongs into vectorBucketArn or indexArn",
+    ),
+    (
         "CreateVectorBucket",
         "{}",
         400,

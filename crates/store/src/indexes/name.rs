@@ -27,6 +27,11 @@ impl VectorName {
     }
 
     fn new(name: String, field: &str, refusal: &'static str) -> Result<Self, StoreError> {
+        // Before its length, which would hide the mistake.
+        if name.starts_with("arn:") {
+            let message = "an ARN belongs into vectorBucketArn or indexArn";
+            return Err(StoreError::sentence(field, refusal, message));
+        }
         let characters = name.chars().count();
         if !(3..=63).contains(&characters) {
             return Err(StoreError::wrong_length(field, characters, &(3..=63)));
