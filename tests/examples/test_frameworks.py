@@ -24,20 +24,61 @@ def test_each_block_that_names_this_file_is_run():
         THIS + name for name in EXPECTED}
 
 
-@pytest.mark.skipif(os.environ.get("LITEIO_TESTS") != "full", reason="LITEIO_TESTS=full installs the frameworks")
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_block_of_a_framework(name, sandbox):
+# Continues the block of Haystack: each filter must select what it selects among documents in memory.
+HAYSTACK_FILTERS = """
+from haystack.utils.filters import document_matches_filter
+
+from films import films, vectors
+
+vectors.put_vectors(**films, vectors=[
+    {"key": key, "data": {"float32": embed("x")}, "metadata": metadata}
+    for key, metadata in {"no-year": {"kind": "a"}, "old": {"kind": "b", "year": 1900}}.items()])
+pages = vectors.get_paginator("list_vectors").paginate(**films, returnMetadata=True)
+documents = [Document(id=one["key"], meta=one["metadata"]) for page in pages for one in page["vectors"]]
+
+year = [{"field": "meta.year", "operator": operator, "value": 1979} for operator in ["==", "!=", ">", ">=", "<", "<="]]
+listed = [{"field": "kind", "operator": operator, "value": ["a", "c"]} for operator in ["in", "not in"]]
+together = [{"operator": operator, "conditions": [year[2], listed[1]]} for operator in ["AND", "OR", "NOT"]]
+conditions = year + listed + together
+conditions += [{"operator": "NOT", "conditions": [one]} for one in conditions]
+conditions += [{"operator": "NOT", "conditions": [one]} for one in conditions[-3:]]
+for condition in conditions:
+    asked = {"query": "x", "filters": condition, "top_k": 100}
+    found = pipeline.run({"retriever": asked})["retriever"]["documents"]
+    expected = {one.id for one in documents if document_matches_filter(condition, one)}
+    assert {one.id for one in found} == expected, condition
+"""
+
+
+def run_framework(name, sandbox, more=""):
+    """The lines that the blocks of a framework print, with `more` behind them, of a first and of a second run."""
     blocks = [block for block in PAGE if block.test == THIS + name]
     # In the order of the page: the Haystack block searches the index of films and its vectors.
     for block in PAGE[:PAGE.index(blocks[0])]:
         if block.language == "python" and not block.test:
             sandbox.run(block)
     program = sandbox.in_this_sandbox("\n".join(block.text for block in blocks))
-    (sandbox.directory / "framework.py").write_text(program)
+    (sandbox.directory / "framework.py").write_text(program + more)
     # A second time, too, on what the first has left.
     for _ in range(2):
         sandbox.run_command(["bash", "-c", f"{os.environ['EXAMPLES_FRAMEWORKS']} framework.py >printed"])
-        printed = (sandbox.directory / "printed").read_text().splitlines()
+        yield (sandbox.directory / "printed").read_text().splitlines()
+
+
+needs_frameworks = pytest.mark.skipif(
+    os.environ.get("LITEIO_TESTS") != "full", reason="LITEIO_TESTS=full installs the frameworks")
+
+
+@needs_frameworks
+def test_filters_of_haystack_select_what_they_select_in_haystack(sandbox):
+    for _ in run_framework("haystack", sandbox, HAYSTACK_FILTERS):
+        pass
+
+
+@needs_frameworks
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_block_of_a_framework(name, sandbox):
+    for printed in run_framework(name, sandbox):
         if name == "llama_index":
             # All embeddings of the mock are alike, so neither comes first.
             printed.sort()
