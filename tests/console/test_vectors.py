@@ -66,6 +66,8 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.fill("Filter by metadata", '{"kind": ')
     page.run("document.querySelector('form.query').requestSubmit()")
     page.sees("The filter is not valid JSON")
+    assert page.run("document.querySelectorAll('.query ~ .card').length") == 0
+    page.sees("$startsWith")
     page.fill("Filter by metadata", "")
     page.choose("Nearest to", "vector")
     page.fill("Vector", "[6, 7]")
@@ -80,6 +82,16 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.click("Delete bucket and indexes")
     page.sees("Vector bucket library was deleted.")
     assert "library" not in [it["vectorBucketName"] for it in s3vectors.list_vector_buckets()["vectorBuckets"]]
+
+
+def test_the_start_page_counts_indexes(page, s3vectors):
+    make(s3vectors, "counted")
+    page.run("location.hash = '#/vectors'")
+    page.sees("counted")
+    page.run("location.hash = '#/'")
+    page.sees("Vector indexes")
+    count = page.run("[...document.querySelectorAll('.tile')].find((it) => it.innerText.includes('Vector indexes')).querySelector('b').innerText")
+    assert int(count) >= 1
 
 
 def test_words_find_vectors_where_an_index_has_searched_texts(page, s3vectors):

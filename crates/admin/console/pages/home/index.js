@@ -24,12 +24,14 @@ async function load() {
 function Tiles({ health, info, metrics }) {
   const free = metrics?.sum('liteio_store_free_bytes');
   const all = metrics?.sum('liteio_store_capacity_bytes');
+  const indexes = metrics?.sum('liteio_vector_indexes');
   const uptime = info?.servers?.[0]?.uptime;
   return html`<div class="tiles"><${Tile} name="Health" value=${health.isReady ? 'ready' : 'not ready'} kind=${health.isReady ? 'good' : 'bad'} more=${health.reason ?? 'reads and writes'} />
     <${Tile} name="Version" value=${about().version} more="LiteIO" />
     ${uptime !== undefined && html`<${Tile} name="Up" value=${span(uptime)} more="since the start" />`}
     ${metrics && html`<${Tile} name="Disk" value=${free === undefined ? 'in memory' : bytes(free)} more=${all ? `free of ${bytes(all)}` : 'lost at the end of the server'} share=${all ? 1 - free / all : undefined} />
       <${Tile} name="Stored" value=${bytes(metrics.sum('liteio_stored_bytes'))} more=${`${plural(metrics.sum('liteio_objects'), 'object')} in ${plural(metrics.sum('liteio_buckets'), 'bucket')}`} />
+      ${indexes > 0 && html`<${Tile} name="Vector indexes" value=${number(indexes)} more=${`in ${plural(metrics.sum('liteio_vector_buckets'), 'vector bucket')}`} />`}
       <${Tile} name="Requests" value=${number(metrics.sum('liteio_requests_total'))} more="since the start" />`}</div>`;
 }
 

@@ -26,6 +26,8 @@ export function Query({ bucket, index, about, example, onOpen, onSimilar }) {
   const [answer, setAnswer] = useState();
   const set = (name) => (value) => setForm((it) => ({ ...it, [name]: value }));
   const [run, isBusy, error] = useAction(async (asked) => {
+    // A refused query must not leave the results of another one below its error.
+    setAnswer(undefined);
     const topK = Number(asked.topK);
     if (!Number.isInteger(topK) || topK < 1 || topK > TOP_K_MAX) throw new ApiError('', `The number of results is 1 to ${TOP_K_MAX}.`, 0);
     const filter = parseFilter(asked.filter);
@@ -52,7 +54,7 @@ export function Query({ bucket, index, about, example, onOpen, onSimilar }) {
       ${usesText && about.texts.length > 1 && html`<${Choice} label="In" value=${form.textKey} onChange=${set('textKey')} options=${about.texts.map(({ key }) => [key, key])} />`}
       <${TextField} label="Results" type="number" min="1" max=${TOP_K_MAX} value=${form.topK} onInput=${set('topK')} /></div>
     ${(form.by === 'vector' || form.by === 'both') && html`<${AreaField} label="Vector" rows=${3} value=${form.vector} onInput=${set('vector')} placeholder="[0.1, -0.2, …]" hint=${`A list of ${plural(about.dimension, 'number')}.`} />`}
-    <${AreaField} label="Filter by metadata" rows=${2} value=${form.filter} onInput=${set('filter')} placeholder='{"genre": "drama", "year": {"$gte": 2000}}' hint="Optional JSON. $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $and, $or." />
+    <${AreaField} label="Filter by metadata" rows=${2} value=${form.filter} onInput=${set('filter')} placeholder='{"genre": "drama", "year": {"$gte": 2000}}' hint="Optional JSON. $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $startsWith, $exists, $and, $or." />
     <${Failure} error=${error} /><div><${Button} type="submit" kind="primary" icon="search" disabled=${!isReady || isBusy}>Query<//></div></form>
     ${isBusy ? html`<${Spinner} />` : answer && html`<${Results} ...${answer} onOpen=${onOpen} onSimilar=${onSimilar} />`}`;
 }
