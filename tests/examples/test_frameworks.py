@@ -1,5 +1,6 @@
 """The blocks of docs/vectors.md for LangChain, LlamaIndex and Haystack, with their packages and embeddings that need
-no model. They have an environment of their own, because they bring 500 MB of dependencies."""
+no model, and those that copy from FAISS, Parquet and Chroma. They have an environment of their own, because they bring 1 GB
+of dependencies."""
 
 import os
 
@@ -19,9 +20,43 @@ EXPECTED = {
 }
 
 
+# The programs that make what the blocks of the same names copy.
+SOURCES = {
+    "faiss": """
+import faiss, numpy
+old = faiss.IndexFlatL2(256)
+old.add(numpy.eye(256, dtype="float32")[:3])
+faiss.write_index(old, "old.faiss")
+""",
+    "parquet": """
+import numpy, pyarrow, pyarrow.parquet
+columns = {"id": [7, 8, 9], "embedding": numpy.eye(256, dtype="float32")[:3].tolist(),
+           "year": [1979, None, 2001], "price": [1.5, 2.5, float("nan")]}
+pyarrow.parquet.write_table(pyarrow.table(columns), "films.parquet")
+""",
+    "chroma": """
+import chromadb, numpy
+notes = chromadb.PersistentClient("chroma").create_collection("notes")
+notes.add(ids=["a", "b"], embeddings=numpy.eye(256)[:2].tolist(), metadatas=[{"n": 1}, None], documents=["x", "y"])
+""",
+}
+# What is in the new indexes then: the place of the 1 in each vector, and its metadata.
+COPIED = {
+    "faiss": {"0": (0, {}), "1": (1, {}), "2": (2, {})},
+    "parquet": {"7": (0, {"year": 1979, "price": 1.5}), "8": (1, {"price": 2.5}), "9": (2, {"year": 2001})},
+    "chroma": {"a": (0, {"n": 1, "document": "x"}), "b": (1, {"document": "y"})},
+}
+COMPARISON = """
+pages = vectors.get_paginator("list_vectors").paginate(**new, returnData=True, returnMetadata=True)
+copied = {one["key"]: (one["data"]["float32"].index(1), one.get("metadata", {}))
+          for page in pages for one in page["vectors"]}
+assert copied == EXPECTED, copied
+"""
+
+
 def test_each_block_that_names_this_file_is_run():
     assert {block.test for block in PAGE if block.test and block.test.startswith(THIS)} == {
-        THIS + name for name in EXPECTED}
+        THIS + name for name in [*EXPECTED, *SOURCES]}
 
 
 # Continues the block of Haystack: each filter must select what it selects among documents in memory.
@@ -60,7 +95,7 @@ def run_framework(name, sandbox, more=""):
     program = sandbox.in_this_sandbox("\n".join(block.text for block in blocks))
     (sandbox.directory / "framework.py").write_text(program + more)
     # A second time, too, on what the first has left.
-    for _ in range(2):
+    for _ in range(1 if blocks[0].once else 2):
         sandbox.run_command(["bash", "-c", f"{os.environ['EXAMPLES_FRAMEWORKS']} framework.py >printed"])
         yield (sandbox.directory / "printed").read_text().splitlines()
 
@@ -72,6 +107,15 @@ needs_frameworks = pytest.mark.skipif(
 @needs_frameworks
 def test_filters_of_haystack_select_what_they_select_in_haystack(sandbox):
     for _ in run_framework("haystack", sandbox, HAYSTACK_FILTERS):
+        pass
+
+
+@needs_frameworks
+@pytest.mark.parametrize("name", SOURCES)
+def test_vectors_of_others_are_copied(name, sandbox):
+    (sandbox.directory / "source.py").write_text(SOURCES[name])
+    sandbox.run_command([os.environ["EXAMPLES_FRAMEWORKS"], "source.py"])
+    for _ in run_framework(name, sandbox, COMPARISON.replace("EXPECTED", repr(COPIED[name]))):
         pass
 
 
