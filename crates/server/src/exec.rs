@@ -211,6 +211,8 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
         .env("AWS_SECRET_ACCESS_KEY", secret_key)
         .env("AWS_REGION", &config.region)
         .env("AWS_DEFAULT_REGION", &config.region)
+        // Clients with the crate object_store, such as delta-rs, refuse plain HTTP without it.
+        .env("AWS_ALLOW_HTTP", "true")
         .env("LITEIO_ENDPOINT", &endpoint)
         .env("LITEIO_TEST_ENDPOINT", format!("{endpoint}/_liteio/test"))
         .env("NO_PROXY", &direct)

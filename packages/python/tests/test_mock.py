@@ -106,6 +106,14 @@ def test_the_environment_is_put_back(monkeypatch):
     assert dict(os.environ) == before
 
 
+def test_delta_rs_is_allowed_plain_http(monkeypatch, server):
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "false")
+    for use in (mock_s3, liteio.environment(server)):
+        with use:
+            assert os.environ["AWS_ALLOW_HTTP"] == "true"
+        assert os.environ["AWS_ALLOW_HTTP"] == "false"
+
+
 def test_a_start_that_fails_leaves_the_environment(monkeypatch):
     before = dict(os.environ)
     with pytest.raises(liteio.StartFailed), mock_s3(buckets=["B"]):

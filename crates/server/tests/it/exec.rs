@@ -17,7 +17,7 @@ fn exec(arguments: &[&str], script: &str) -> Output {
 #[test]
 fn the_command_finds_the_server_in_its_environment() {
     let script = "echo $AWS_ENDPOINT_URL $AWS_ENDPOINT_URL_S3VECTORS $LITEIO_TEST_ENDPOINT; \
-        echo $AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY $AWS_REGION $AWS_DEFAULT_REGION [$AWS_PROFILE]";
+        echo $AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY $AWS_REGION $AWS_DEFAULT_REGION $AWS_ALLOW_HTTP [$AWS_PROFILE]";
     let output = exec(&["--access-key", "alice", "--secret-key", "a secret"], script);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).expect("text");
@@ -26,7 +26,7 @@ fn the_command_finds_the_server_in_its_environment() {
     assert!(endpoints[0].starts_with("http://127.0.0.1:"), "{endpoints:?}");
     assert_eq!(endpoints[1], endpoints[0]);
     assert_eq!(endpoints[2], format!("{}/_liteio/test", endpoints[0]));
-    assert_eq!(lines.next(), Some("alice a secret us-east-1 us-east-1 []"));
+    assert_eq!(lines.next(), Some("alice a secret us-east-1 us-east-1 true []"));
 }
 
 #[test]

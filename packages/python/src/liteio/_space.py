@@ -69,6 +69,7 @@ class Space:
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
+            "AWS_ALLOW_HTTP": "true",  # Of delta-rs and others with the crate object_store: they refuse plain HTTP without it.
             "LITEIO_ENDPOINT": self.endpoint,
             "LITEIO_TEST_ENDPOINT": self.test_endpoint,
             **self._no_proxy(),
