@@ -284,10 +284,21 @@ def test_the_region_of_the_environment_stays(name, monkeypatch):
     monkeypatch.setenv(name, "eu-central-1")
     before = {each: os.environ.get(each) for each in REGIONS}
     with mock_aws():
-        assert {each: os.environ.get(each) for each in REGIONS} == before
+        assert [os.environ[each] for each in REGIONS] == ["eu-central-1"] * 2
+        # botocore reads one of the two only.
+        assert boto3.client("s3vectors").meta.region_name == "eu-central-1"
         where = {"LocationConstraint": "eu-central-1"}
-        boto3.client("s3", region_name="eu-central-1").create_bucket(Bucket="photos", CreateBucketConfiguration=where)
+        boto3.client("s3").create_bucket(Bucket="photos", CreateBucketConfiguration=where)
         assert boto3.client("s3").get_bucket_location(Bucket="photos")["LocationConstraint"] == "eu-central-1"
+    assert {each: os.environ.get(each) for each in REGIONS} == before
+
+
+def test_two_regions_of_the_environment_stay(monkeypatch):
+    regions = ["eu-central-1", "ap-south-1"]
+    for name, value in zip(REGIONS, regions):
+        monkeypatch.setenv(name, value)
+    with mock_aws():
+        assert [os.environ[each] for each in REGIONS] == regions
 
 
 def test_a_region_is_there_without_one(monkeypatch):

@@ -37,12 +37,18 @@ def environment_of_mock(
     """The same for mock_aws: a region of the environment stays unless one is given, and so do the credentials if
     mock_credentials is false."""
     values = space.env()
-    if region is None and any(os.environ.get(name) for name in REGION):
-        values = {name: value for name, value in values.items() if name not in REGION}
+    if region is None:
+        values.update(region_of_environment())
     removed = REMOVED_OF_ENDPOINT + (REMOVED_OF_CREDENTIALS if mock_credentials else ())
     if not mock_credentials:
         values = {name: value for name, value in values.items() if name not in CREDENTIALS}
     return set_meanwhile(values, removed, reset_boto3_session)
+
+
+def region_of_environment() -> Dict[str, str]:
+    """Both variables, if the process has one: botocore reads AWS_DEFAULT_REGION alone, and others AWS_REGION first."""
+    found = {name: value for name in REGION if (value := os.environ.get(name))}
+    return {**dict.fromkeys(REGION, next(iter(found.values()))), **found} if found else {}
 
 
 @contextmanager
