@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import weakref
 from typing import TYPE_CHECKING, Any, Dict, Iterator
 
 import pytest
@@ -10,10 +11,32 @@ import pytest
 if TYPE_CHECKING:
     from liteio import Server, Space
 
+# The options that servers of s3_server were started with.
+_options: "weakref.WeakKeyDictionary[Server, Dict[str, Any]]" = weakref.WeakKeyDictionary()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fails a test whose module defines other options than those that the server of the session runs with: pytest keeps
+    the server, and the test would meet settings that it did not ask for."""
+    fixtures = getattr(item, "funcargs", {})
+    server: Any = fixtures.get("s3_server")
+    try:
+        running = _options.get(server)
+    except TypeError:  # A fixture of the suite itself has this name.
+        return
+    wanted = fixtures.get("s3_server_options", running)
+    if running is not None and wanted != running:
+        raise pytest.UsageError(
+            f"s3_server runs with the options {running}, not with {wanted}: it is one server for all tests. Define "
+            "s3_server_options once, in the top conftest.py, or start a liteio.Server(…) in a fixture of this module"
+        )
+
 
 @pytest.fixture(scope="session")
 def s3_server_options() -> Dict[str, Any]:
-    """Options of `liteio.Server` for the session server. Define a fixture of this name to change them."""
+    """Options of `liteio.Server` for the session server. Define a fixture of this name in the top conftest.py to change
+    them."""
     return {}
 
 
@@ -23,6 +46,7 @@ def s3_server(s3_server_options: Dict[str, Any]) -> Iterator[Server]:
     from liteio import Server
 
     with Server(**s3_server_options) as server:
+        _options[server] = s3_server_options
         yield server
 
 

@@ -10,6 +10,7 @@ from botocore.httpsession import URLLib3Session
 import liteio
 
 aiobotocore = pytest.importorskip("aiobotocore.session")
+AioConfig = pytest.importorskip("aiobotocore.config").AioConfig
 DEVELOPER = dict(
     region_name="us-east-1", aws_access_key_id="of-the-developer", aws_secret_access_key="secret", aws_session_token="token"
 )
@@ -96,6 +97,30 @@ def test_one_without_a_signature_stays_without(space):
         ANONYMOUS.list_objects_v2(Bucket="elsewhere")
 
 
+def made_late(space, **options):
+    return boto3.client("s3", endpoint_url=space.endpoint, config=LOCAL.merge(Config(**options)), region_name="us-east-1")
+
+
+def test_one_made_later_without_a_signature_finds_the_space(space):
+    space.client().create_bucket(Bucket="photos")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        made_late(space, signature_version=UNSIGNED).list_objects_v2(Bucket="photos")
+
+
+def test_a_key_of_another_space_finds_that_one(space, testing_server):
+    with testing_server.space() as other:
+        other.client().create_bucket(Bucket="letters")
+        testing_server.client().create_bucket(Bucket="photos")
+        assert [each["Name"] for each in other.client().list_buckets()["Buckets"]] == ["letters"]
+        assert [each["Name"] for each in testing_server.client().list_buckets()["Buckets"]] == ["photos"]
+
+
+def test_wrong_keys_stay_wrong(space):
+    wrong = boto3.client("s3", config=LOCAL, **{**DEVELOPER, "aws_session_token": None})
+    with pytest.raises(ClientError, match="InvalidAccessKeyId"):
+        wrong.list_buckets()
+
+
 def test_the_keys_of_the_developer_do_not_reach_the_server(space):
     S3.create_bucket(Bucket="photos")
     [request] = space.wait_for_request(operation="CreateBucket")
@@ -117,6 +142,15 @@ def test_how_requests_are_sent_is_put_back(server):
         assert URLLib3Session.send is not before
         1 / 0
     assert URLLib3Session.send is before
+
+
+@pytest.mark.asyncio
+async def test_aiobotocore_without_a_signature(space):
+    space.client().create_bucket(Bucket="photos")
+    unsigned = AioConfig(signature_version=UNSIGNED)
+    async with aiobotocore.get_session().create_client("s3", config=unsigned) as s3:
+        with pytest.raises(ClientError, match="AccessDenied"):
+            await s3.list_objects_v2(Bucket="photos")
 
 
 @pytest.mark.asyncio

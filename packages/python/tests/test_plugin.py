@@ -71,6 +71,61 @@ def test_a_misspelled_option_of_the_server_is_told(pytester):
     done.stdout.fnmatch_lines(["E * Server has no option 'bukets': did you mean buckets=*"])
 
 
+def test_other_options_of_a_later_module_are_told(pytester):
+    of_module = """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return {{"buckets": ["{bucket}"]}}
+
+        def test_it(s3_server):
+            s3_server.client().head_bucket(Bucket="{bucket}")
+    """
+    pytester.makepyfile(
+        test_a=of_module.format(bucket="letters"),
+        test_b=of_module.format(bucket="letters"),
+        test_c=of_module.format(bucket="photos"),
+        test_d="def test_it(s3_server): pass",
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=2, errors=2)
+    done.stdout.fnmatch_lines(["*runs with the options*letters*, not with*photos*top conftest.py*"])
+
+
+def test_a_suite_may_have_a_server_of_its_own(pytester):
+    pytester.makepyfile("""
+        import liteio
+        import pytest
+
+        @pytest.fixture
+        def s3_server():
+            with liteio.Server(buckets=["letters"]) as server:
+                yield server
+
+        def test_it(s3_server, s3_server_options):
+            s3_server.client().head_bucket(Bucket="letters")
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("options", [
+    {"arguments": ["--no-auth"]}, {"environment": {"LITEIO_NO_AUTH": "true"}}, {"profile": "localstack"}, {"profile": "s3mock"},
+])
+def test_a_space_of_a_server_that_takes_any_key_is_told(pytester, options):
+    pytester.makeconftest(f"""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return {options!r}
+    """)
+    pytester.makepyfile("def test_it(s3_client): pass")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["E *LiteIOError: * accepts any key, *Leave it out, or use mock_aws*"])
+
+
 def test_a_suite_that_uses_no_fixture_pays_nothing(pytester):
     pytester.makepyfile("""
         import sys

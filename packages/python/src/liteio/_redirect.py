@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ._moto import refuse_active_moto
 from ._refusals import refusal_of, respond, respond_async
-from ._signature import sign_for
+from ._signature import name_space, sign_for
 from ._space import Space
 
 DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
@@ -84,8 +84,11 @@ def sending(send: Callable[..., Any], answer: Callable[..., Any], target: Target
             request.url = url
             if target.space is not None:
                 sign_for(request, target.space)
-        if target.is_mock and urlsplit(url).netloc == urlsplit(target.endpoint).netloc:
-            refuse_active_moto()
+        if urlsplit(url).netloc == urlsplit(target.endpoint).netloc:
+            if target.space is not None:
+                name_space(request, target.space)
+            if target.is_mock:
+                refuse_active_moto()
         refusal = refusal_of(request, target.endpoint, checks_location=target.checks_location)
         return send(self, request) if refusal is None else answer(refusal, request.url)
 

@@ -11,7 +11,7 @@ from ._control import Control, LiteIOError
 from ._filesystems import forget_filesystems
 from ._names import with_known_names
 from ._process import Process
-from ._settings import check_known, check_settings
+from ._settings import accepts_any_key, check_known, check_settings
 from ._space import Space, inherited_environment
 
 Path = Union[str, "os.PathLike[str]"]
@@ -79,6 +79,7 @@ class Server(Space):
             self._command += ["--profile", profile]
         self._command += arguments
         self._given_environment = dict(environment or {})
+        self._accepts_any_key = accepts_any_key(profile, arguments, self._given_environment)
         self._environment = inherited_environment({
             "LITEIO_ACCESS_KEY": self.access_key,
             "LITEIO_SECRET_KEY": self.secret_key,
@@ -134,7 +135,15 @@ class Server(Space):
         self.stop()
 
     def space(self, name: Optional[str] = None) -> Space:
-        """Creates a space of this server, isolated from the others. A name is generated if none is given."""
+        """Creates a space of this server, isolated from the others. A name is generated if none is given.
+
+        Raises LiteIOError for a server that checks no signature."""
+        if self._accepts_any_key is not None:
+            raise LiteIOError(
+                f"{self._accepts_any_key} accepts any key, and a space is found by its own: requests with other keys would "
+                "reach the main space, which all tests share. Leave it out, or use mock_aws, or "
+                "`with liteio.environment(server):` and server.reset() for each test"
+            )
         body: Dict[str, str] = {} if name is None else {"name": name}
         answer = self._control.call("POST", "/spaces", body=body)
         forget_filesystems()

@@ -39,6 +39,10 @@ VARIABLES: Dict[str, str] = {
     "LITEIO_DATA_DIR": DATA,
 }
 
+# Profiles whose servers check no signature.
+OPEN_PROFILES = ("localstack", "s3mock")
+TRUE = ("1", "true", "t", "yes", "y", "on")
+
 
 def check_settings(arguments: Iterable[str], environment: Optional[Mapping[str, str]]) -> None:
     """Raises TypeError for a flag or a variable that is an option of its own."""
@@ -58,6 +62,15 @@ def check_known(environment: Mapping[str, str], log: str) -> None:
     for told in re.finditer(r'(\w+) is unknown and has no effect[^"\n]*', log):
         if told[1] in environment:
             raise TypeError(f"environment: {told[0]}")
+
+
+def accepts_any_key(profile: Optional[str], arguments: Iterable[str], environment: Mapping[str, str]) -> Optional[str]:
+    """The setting by which a server checks no signature, if it has one."""
+    if profile in OPEN_PROFILES:
+        return f"profile={profile!r}"
+    if any(flag_of(argument) == "--no-auth" for argument in arguments):
+        return "--no-auth"
+    return "LITEIO_NO_AUTH" if environment.get("LITEIO_NO_AUTH", "").lower() in TRUE else None
 
 
 def flag_of(argument: str) -> str:

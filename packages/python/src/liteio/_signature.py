@@ -15,18 +15,14 @@ from ._space import Space
 SCOPE = re.compile(r"Credential=[^/]*/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 TOKEN = "X-Amz-Security-Token"
 SPACE = "x-liteio-space"
+# Of presigned URLs, by version 4 and 2.
+IN_QUERY = re.compile(r"[?&](?:X-Amz-Signature|Signature)=")
 
 
 def sign_for(request: Any, space: Space) -> None:
     """Signs a request that botocore has prepared, whose URL is that of the server. One without a signature stays
-    without, and finds the space by a header; one that is signed in another way is left to the server, which refuses its
-    key."""
-    authorization = request.headers.get("Authorization")
-    if authorization is None:
-        if space.name is not None:
-            request.headers[SPACE] = space.name
-        return
-    scope = SCOPE.search(text_of(authorization))
+    without; one that is signed in another way is left to the server, which refuses its key."""
+    scope = SCOPE.search(text_of(request.headers.get("Authorization")))
     date = request.headers.get("X-Amz-Date")
     if scope is None or date is None:
         return
@@ -34,6 +30,14 @@ def sign_for(request: Any, space: Space) -> None:
         if name in request.headers:
             del request.headers[name]
     request.headers["Authorization"] = authorization_of(request, space, scope["service"], scope["region"], text_of(date))
+
+
+def name_space(request: Any, space: Space) -> None:
+    """Lets a request without a signature find the space by a header. A signed one has its key, which may be another
+    space's, and the header would precede it."""
+    is_signed = "Authorization" in request.headers or IN_QUERY.search(request.url)
+    if space.name is not None and not is_signed and SPACE not in request.headers:
+        request.headers[SPACE] = space.name
 
 
 def authorization_of(request: Any, space: Space, service: str, region: str, date: str) -> str:
