@@ -39,13 +39,19 @@ impl Service {
     /// choose the error format of a refusal.
     #[must_use]
     pub fn claimed(authorization: &str) -> Option<Service> {
+        Service::parse(Service::claimed_name(authorization)?)
+    }
+
+    /// The name of the service there, which may be one that is not here.
+    #[must_use]
+    pub fn claimed_name(authorization: &str) -> Option<&str> {
         let (_, credential) = authorization.split_once("Credential=")?;
-        Service::of_credential(credential.split([',', ' ']).next()?)
+        name_in(credential.split([',', ' ']).next()?)
     }
 
     /// The service in an unverified credential.
     pub(super) fn of_credential(credential: &str) -> Option<Service> {
-        Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
+        Service::parse(name_in(credential)?)
     }
 
     pub(super) fn parse(name: &str) -> Option<Service> {
@@ -70,4 +76,9 @@ impl Service {
     pub(super) fn is_global(self) -> bool {
         matches!(self, Service::Sts | Service::Iam)
     }
+}
+
+/// The name of the service in the scope of a credential.
+fn name_in(credential: &str) -> Option<&str> {
+    credential.strip_suffix("/aws4_request")?.rsplit('/').next()
 }

@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body::Body;
@@ -65,8 +65,32 @@ use liteio_wire::reply::{self, ApiError, BoxError, Dialect, Reply};
 
 /// The operation of services with the JSON protocol.
 const AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
-/// Characters of an operation that a refusal shows.
-const TARGET_CHARACTERS_MAX: usize = 100;
+/// Characters of an operation or a service that a refusal shows.
+const SHOWN_CHARACTERS_MAX: usize = 100;
+/// The start of the content type of forms.
+const FORM: &[u8] = b"application/x-www-form-urlencoded";
+/// Services of AWS that have their operations in the path and errors in JSON, by their names in credential scopes.
+const REST_IN_JSON: [&str; 17] = [
+    "apigateway",
+    "appconfig",
+    "appsync",
+    "backup",
+    "batch",
+    "bedrock",
+    "eks",
+    "elasticfilesystem",
+    "es",
+    "glacier",
+    "iot",
+    "kafka",
+    "lambda",
+    "pipes",
+    "scheduler",
+    "ses",
+    "xray",
+];
+/// The same with errors in XML.
+const REST_IN_XML: [&str; 2] = ["cloudfront", "route53"];
 /// Characters of an unknown access key that the log shows: those of a key of AWS, and half of a secret key in its place.
 const KEY_CHARACTERS_MAX: usize = 20;
 
@@ -350,6 +374,7 @@ impl Space {
             return Err(refusal);
         }
         let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
+        let is_form = is_form(&head);
         let request = Request::from_parts(head, body);
         let request = match self.authenticated(request, origin, allowance).await {
             Ok(request) => request,
@@ -371,7 +396,8 @@ impl Space {
                     Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
                     Some(Service::S3Tables) => tables::s3tables::refusal(&error),
                     Some(service @ Service::ExecuteApi) => not_served(service),
-                    _ => error,
+                    Some(Service::S3 | Service::S3Express) => error,
+                    None => claimed.and_then(|it| of_other_scope(it, is_form)).unwrap_or(error),
                 });
             }
         };
@@ -380,6 +406,13 @@ impl Space {
             no_auth
                 .check_iam(request.method(), authorization.is_some())
                 .map_err(|error| iam::refusal(&error))?;
+        }
+        // Without signature checks, a scope of any service is accepted.
+        if service.is_none()
+            && let Some(claimed) = authorization.as_ref().and_then(|it| it.to_str().ok())
+            && let Some(refusal) = of_other_scope(claimed, is_form)
+        {
+            return Err(refusal);
         }
         match service {
             Some(Service::S3Vectors) => {
@@ -513,13 +546,37 @@ fn not_served(service: Service) -> ApiError {
 /// protocol name their operation in a header (DynamoDB, SQS, KMS). None of those here has it.
 fn of_other_service(head: &Parts) -> Option<ApiError> {
     let target = head.headers.get(AMZ_TARGET).filter(|_| head.method == Method::POST)?;
+    Some(served_elsewhere(target.to_str().ok()?, Dialect::S3Vectors))
+}
+
+/// The refusal of a request whose signature is for another service of AWS: in XML for a form (SNS, CloudFormation, EC2), else in
+/// the format of that service (Lambda, API Gateway). S3 has no forms with a signature in a header. Other requests with the
+/// name of an unknown service are left to S3: clients of S3 may sign with a name of their own.
+fn of_other_scope(authorization: &str, is_form: bool) -> Option<ApiError> {
+    let name = Service::claimed_name(authorization)?;
+    if name.is_empty() || name.starts_with("s3") {
+        return None;
+    }
+    if is_form || REST_IN_XML.contains(&name) {
+        return Some(served_elsewhere(name, Dialect::S3Control));
+    }
+    REST_IN_JSON.contains(&name).then(|| served_elsewhere(name, Dialect::S3Vectors))
+}
+
+/// `true` for a request of the Query protocol, which has its operation in a form.
+fn is_form(head: &Parts) -> bool {
+    head.method == Method::POST
+        && head.headers.get(CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(FORM))
+}
+
+/// The refusal of an operation or a service that other servers have.
+fn served_elsewhere(name: &str, dialect: Dialect) -> ApiError {
     let of_name = |it: &char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
-    let target: String =
-        target.to_str().ok()?.chars().take(TARGET_CHARACTERS_MAX).filter(of_name).collect();
+    let name: String = name.chars().take(SHOWN_CHARACTERS_MAX).filter(of_name).collect();
     let message = format!(
-        "{target} is not served here: this server has S3, S3 Vectors, S3 Tables, IAM and STS. Point the client of the other \
+        "{name} is not served here: this server has S3, S3 Vectors, S3 Tables, IAM and STS. Point the client of the other \
          service elsewhere."
     );
     let code = "UnknownOperationException";
-    Some(ApiError::with_status(Dialect::S3Vectors, code, StatusCode::NOT_IMPLEMENTED, message))
+    ApiError::with_status(dialect, code, StatusCode::NOT_IMPLEMENTED, message)
 }

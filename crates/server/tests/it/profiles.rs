@@ -404,3 +404,40 @@ async fn clients_of_other_services_are_told_in_json_which_are_here() {
         );
     }
 }
+
+#[tokio::test]
+async fn clients_that_sign_for_other_services_are_told_in_their_format() {
+    let form = Some("application/x-www-form-urlencoded; charset=utf-8");
+    for profile in ["localstack", "minio"] {
+        let directory = directory();
+        let arguments = ["server", "--memory", "--profile", profile, "--address", "127.0.0.1:0"];
+        let server = Running::start_with(&directory, &arguments, &[]);
+        for (service, method, path, content_type) in [
+            ("sns", "POST", "/", form),
+            ("ec2", "POST", "/", form),
+            ("route53", "GET", "/2013-04-01/hostedzone", None),
+            ("lambda", "GET", "/2015-03-31/functions/", None),
+            ("apigateway", "POST", "/restapis", Some("application/json")),
+        ] {
+            let request = RawRequest::of_s3(address(&server), "us-east-1", method, path);
+            let mut request = request.service(service).by(NOBODY);
+            if let Some(content_type) = content_type {
+                request = request.header("content-type", content_type);
+            }
+            let reply = request.send().await;
+            assert_eq!(reply.status, 501, "{service}");
+            let text = String::from_utf8_lossy(&reply.body);
+            assert!(text.contains(&format!("{service} is not served here")), "{text}");
+            if form == content_type || service == "route53" {
+                assert!(text.contains("<ErrorResponse><Error><Code>UnknownOperation"), "{text}");
+            } else {
+                assert_eq!(reply.header("x-amzn-errortype"), Some("UnknownOperationException"));
+            }
+        }
+        // A client of S3 with a name of its own.
+        let request = RawRequest::of_s3(address(&server), "us-east-1", "GET", "/");
+        let reply = request.service("storage").by(NOBODY).send().await;
+        let status = if profile == "localstack" { 200 } else { 400 };
+        assert_eq!(reply.status, status, "{}", String::from_utf8_lossy(&reply.body));
+    }
+}
