@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::events::Tap;
 use super::faults::FaultRule;
 use super::guard::bad_request;
-use super::routes::not_found;
 use super::slot::{Slot, Snapshot};
 use super::{Contents, KEY_PREFIX, Making, NAME_BYTES_MAX, TestApi};
 use liteio_space::MAIN;
@@ -284,7 +283,7 @@ impl TestApi {
 
     pub(super) fn delete_space(&self, name: &str) -> Result<(), ApiError> {
         let removed = self.named.remove(name);
-        let slot = removed.ok_or_else(|| not_found(format!("There is no space {name:?}.")))?;
+        let slot = removed.ok_or_else(|| no_space(name))?;
         slot.end();
         self.requests.forget(name);
         self.events.forget(name);
@@ -372,7 +371,13 @@ fn check_name(what: &str, name: &str) -> Result<(), ApiError> {
 }
 
 fn no_snapshot(name: &str) -> ApiError {
-    not_found(format!("There is no snapshot {name:?}."))
+    let message = format!("There is no snapshot {name:?}.");
+    ApiError::with_status(Dialect::S3, "NoSuchSnapshot", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn no_space(name: &str) -> ApiError {
+    let message = format!("There is no space {name:?}.");
+    ApiError::with_status(Dialect::S3, "NoSuchSpace", StatusCode::NOT_FOUND, message)
 }
 
 fn no_such_time() -> ApiError {

@@ -70,7 +70,7 @@ use liteio_space::{MAIN, Space};
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{Allowance, Observer};
 use liteio_wire::origin::Origin;
-use liteio_wire::reply::{ApiError, ErrorCode, Reply};
+use liteio_wire::reply::{ApiError, Reply};
 
 /// Path prefix of the test API.
 const PREFIX: &str = "/_liteio/test";
@@ -230,9 +230,7 @@ impl TestApi {
     fn slot(&self, name: Option<&str>) -> Result<Arc<Slot>, ApiError> {
         match name {
             None | Some(MAIN) => Ok(Arc::clone(&self.main)),
-            Some(name) => self.named.get(name).ok_or_else(|| {
-                ApiError::new(ErrorCode::NoSuchKey, format!("There is no space {name:?}."))
-            }),
+            Some(name) => self.named.get(name).ok_or_else(|| control::no_space(name)),
         }
     }
 

@@ -356,7 +356,7 @@ fn unknown(segments: &[&str]) -> ApiError {
     error.with_headers(HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(allowed))]))
 }
 
-pub(super) fn not_found(message: impl Into<Cow<'static, str>>) -> ApiError {
+fn not_found(message: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::new(ErrorCode::NoSuchKey, message)
 }
 

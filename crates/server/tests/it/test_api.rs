@@ -133,6 +133,14 @@ async fn what_it_does_not_understand_it_refuses() {
         assert_eq!(reply.status, status, "{method} {path} {body}: {}", reply.text());
         assert!(reply.has_element("Message"), "{path}: {}", reply.text());
     }
+    for (method, path, code) in [
+        ("POST", "/snapshots/none/restore", "NoSuchSnapshot"),
+        ("DELETE", "/snapshots/none", "NoSuchSnapshot"),
+        ("DELETE", "/spaces/nobody", "NoSuchSpace"),
+        ("POST", "/reset?space=nobody", "NoSuchSpace"),
+    ] {
+        ask(&server, method, path, &Value::Null).await.expect_error(404, code);
+    }
 }
 
 #[tokio::test]
