@@ -252,7 +252,25 @@ def test_without_the_test_api_a_call_says_what_is_missing():
             server.clock.now()
 
 
+@pytest.mark.parametrize("option", ["access_key", "secret_key"])
+def test_a_key_that_is_refused_is_named_as_the_option(option):
+    with pytest.raises(liteio.StartFailed, match=f"liteio: {option}: the .* key must have") as error:
+        liteio.Server(**{option: "me"}).start()
+    assert "LITEIO_" not in str(error.value)
+
+
 class TestFindBinary:
+    def test_a_bare_name_is_searched_for_on_the_path(self, monkeypatch, tmp_path):
+        (tmp_path / "liteio-of-today").symlink_to(liteio.find_binary())
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setenv("LITEIO_BINARY", "liteio-of-today")
+        assert liteio.find_binary() == liteio.find_binary("liteio-of-today") == str(tmp_path / "liteio-of-today")
+        # The command of a package would search for the binary again.
+        (tmp_path / "liteio").write_text("#!/bin/sh\n")
+        (tmp_path / "liteio").chmod(0o755)
+        with pytest.raises(liteio.BinaryNotFound, match="^binary: liteio is not an executable file"):
+            liteio.find_binary("liteio")
+
     def test_what_is_given_comes_first(self, monkeypatch):
         binary = liteio.find_binary()
         monkeypatch.setenv("LITEIO_BINARY", "/nowhere")

@@ -182,6 +182,35 @@ def test_a_misspelled_option_has_the_one_that_was_meant(space, method, given, me
         getattr(space, method)(**{given: "x"})
 
 
+@pytest.mark.parametrize(("call", "told"), [
+    (lambda space: space.reset("photos"), r"reset\(\) takes its options by name, such as reset\(bucket='photos'\)$"),
+    (lambda space: space.fault("PutObject"), r"fault\(\) takes its options by name, such as fault\(operation='PutObject'\)$"),
+    (lambda space: space.fault(latency_ms=timedelta(seconds=2)), "latency_ms is a whole number, such as 2000, not "),
+    (lambda space: space.fault(status="503"), "status is a whole number, not '503'"),
+    (lambda space: space.wait_for_event(timeout=timedelta(seconds=2)), "timeout is a number of seconds, such as 2.0, not "),
+    (lambda space: space.wait_for_request(count=1.5), "count is a whole number, not 1.5"),
+])
+def test_a_wrong_argument_has_the_right_one(space, call, told):
+    with pytest.raises(TypeError, match=f"^{told}"):
+        call(space)
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"buckets": ["photos"]}, r"no option 'buckets': a space starts with .* of its server, Server\(buckets=…\)$"),
+    ({"seed": "fixtures"}, r"no option 'seed': a space starts with .* of its server, Server\(seed=…\)$"),
+    ({"nam": "a"}, r"no option 'nam': did you mean name=…\?$"),
+    ({"name": ["photos"]}, "the name of a space is a text"),
+])
+def test_what_a_space_does_not_have_is_told(testing_server, options, told):
+    with pytest.raises(TypeError, match=told):
+        testing_server.space(**options)
+
+
+def test_the_environment_of_a_space_returns_the_space(space):
+    with liteio.environment(space) as same:
+        assert same is space
+
+
 def test_presigned_urls_expire_by_the_clock(space):
     put(space)
     url = space.client().generate_presigned_url(

@@ -23,18 +23,28 @@ def find_binary(given: Optional[Union[str, os.PathLike[str]]] = None) -> str:
     if named:
         if is_program(named):
             return os.path.abspath(named)
+        found = on_path(named) if os.path.basename(named) == named else None
+        if found is not None:
+            return found
         source = "binary" if given is not None else "LITEIO_BINARY"
         raise BinaryNotFound(f"{source}: {named} is not an executable file")
     if is_program(str(PACKAGED)):
         return str(PACKAGED)
-    for directory in os.get_exec_path():
-        path = os.path.join(directory, "liteio")
-        if is_program(path) and not is_script(path):
-            return path
+    found = on_path("liteio")
+    if found is not None:
+        return found
     raise BinaryNotFound(
         "the LiteIO binary was not found: this package was built without it. Set LITEIO_BINARY to its path, "
         "or put the program `liteio` on PATH"
     )
+
+
+def on_path(name: str) -> Optional[str]:
+    for directory in os.get_exec_path():
+        path = os.path.join(directory, name)
+        if is_program(path) and not is_script(path):
+            return path
+    return None
 
 
 def is_program(path: str) -> bool:

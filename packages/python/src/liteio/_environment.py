@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple
+from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple, TypeVar
 
 from ._filesystems import forget_filesystems
 from ._redirect import Target, redirect
 from ._space import Space
 
+SpaceType = TypeVar("SpaceType", bound=Space)
 # These would redirect to another endpoint, or conflict with the new values.
 REMOVED_OF_ENDPOINT = ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
 # These would select other credentials.
@@ -21,14 +22,14 @@ REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 @contextmanager
-def environment(space: Space) -> Iterator[None]:
-    """Points the variables AWS_… of the whole process at a space, and restores them at the end.
+def environment(space: SpaceType) -> Iterator[SpaceType]:
+    """Points the variables AWS_… of the whole process at a space, and restores them at the end. Returns the space.
 
     It also replaces boto3's default session meanwhile, because that session caches credentials, and empties the cache of
     s3fs. What clients of botocore and aiobotocore that were made before send to AWS goes to the space, with its keys."""
     values, removed = space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS)
     with set_meanwhile(values, removed, True), redirect(Target(space.endpoint, space)):
-        yield
+        yield space
 
 
 def environment_of_mock(

@@ -142,9 +142,11 @@ class Process:
 
 
 def in_options(log: str) -> str:
-    """The log, with what to do about a port that is taken: the flag that the server names is an option here."""
+    """The log, with the options here in the place of flags and variables that the server names."""
     instead = "leave out port= (a free one is chosen; each worker of pytest-xdist needs its own)"
-    return log.replace("choose another with --address HOST:PORT", instead)
+    log = log.replace("choose another with --address HOST:PORT", instead)
+    # At the start of a message. Advice for other servers is left as it is.
+    return re.sub(r"\bLITEIO_(ACCESS_KEY|SECRET_KEY): ", lambda found: f"{found[1].lower()}: ", log)
 
 
 def _let_go() -> None:

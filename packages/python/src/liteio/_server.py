@@ -18,6 +18,7 @@ Path = Union[str, "os.PathLike[str]"]
 ServerType = TypeVar("ServerType", bound="Server")
 PROFILES = {"minio": ("minioadmin", "minioadmin")}
 CREDENTIALS = ("liteio", "liteio123")
+OF_SERVER = "a space starts with the buckets and the seed of its server, Server("
 
 
 class Server(Space):
@@ -134,6 +135,11 @@ class Server(Space):
     def close(self) -> None:
         self.stop()
 
+    @with_known_names(
+        "space()",
+        buckets=f"{OF_SERVER}buckets=…)",
+        seed=f"{OF_SERVER}seed=…)",
+    )
     def space(self, name: Optional[str] = None) -> Space:
         """Creates a space of this server, isolated from the others. A name is generated if none is given.
 
@@ -144,6 +150,8 @@ class Server(Space):
                 "reach the main space, which all tests share. Leave it out, or use mock_aws, or "
                 "`with liteio.environment(server):` and server.reset() for each test"
             )
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"the name of a space is a text, not {name!r}")
         body: Dict[str, str] = {} if name is None else {"name": name}
         answer = self._control.call("POST", "/spaces", body=body)
         forget_filesystems()

@@ -13,7 +13,7 @@ from ._clock import Clock
 from ._control import Control, LiteIOError, TestApiError, WaitTimeout, segment
 from ._faults import Fault
 from ._filesystems import forget_filesystems
-from ._names import with_known_names
+from ._names import check_numbers, check_seconds, with_known_names
 from ._records import Event, RecordedRequest
 
 Self = TypeVar("Self", bound="Space")
@@ -156,6 +156,9 @@ class Space:
         `operation`, `bucket` and `key` (of S3 Vectors: vector bucket and index) are patterns with * and ?; `times` and
         `probability` limit the rule. It is active until `remove()`, `clear_faults()` or `reset()`, or the end of a
         `with`."""
+        check_numbers(
+            status=status, latency_ms=latency_ms, cut_after_bytes=cut_after_bytes, bandwidth=bandwidth, times=times
+        )
         given = dict(
             operation=operation, bucket=bucket, key=key, status=status, code=code, message=message,
             latency_ms=latency_ms, cut_after_bytes=cut_after_bytes, bandwidth=bandwidth, times=times,
@@ -249,6 +252,8 @@ class Space:
         return [Event.read(record) for record in answer["events"]]
 
     def _wait(self, what: str, filters: Dict[str, Any], count: int, timeout: float) -> Any:
+        check_numbers(count=count)
+        check_seconds(timeout)
         query = {**filters, "count": count, "space": self.name}
         try:
             return self._control.call(
