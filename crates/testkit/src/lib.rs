@@ -91,7 +91,9 @@ enum Doubt {
     /// It has no access key.
     Unsigned,
     /// Its access key is like that of a space, but no space has it.
-    UnknownKey,
+    EndedKey,
+    /// Its access key is one that no space has.
+    OtherKey,
 }
 
 /// The parameters of a new space.
@@ -265,13 +267,13 @@ impl TestApi {
         if self.named.is_empty() {
             let claimed = operation::claimed_in_head(request.headers(), request.uri());
             let of_space = claimed.filter(|(key, _)| key.starts_with(KEY_PREFIX));
-            return Ok((Arc::clone(&self.main), of_space.map(|_| Doubt::UnknownKey)));
+            return Ok((Arc::clone(&self.main), of_space.map(|_| Doubt::EndedKey)));
         }
         let claimed = operation::claimed_key(request).await?;
         let doubt = match &claimed {
             None => Some(Doubt::Unsigned),
-            Some((key, _)) if key.starts_with(KEY_PREFIX) => Some(Doubt::UnknownKey),
-            Some(_) => None,
+            Some((key, _)) if key.starts_with(KEY_PREFIX) => Some(Doubt::EndedKey),
+            Some(_) => Some(Doubt::OtherKey),
         };
         let other = match claimed {
             // A user of another space may have been given the access key of the main space's root.
@@ -306,9 +308,14 @@ fn explained(error: ApiError, doubt: Option<Doubt>) -> ApiError {
         (Some(Doubt::Unsigned), "AccessDenied" | "NoSuchBucket" | "NoSuchKey") => {
             "This is the main space, as the request has no signature: name another in the header x-liteio-space."
         }
-        (Some(Doubt::UnknownKey), "InvalidAccessKeyId") => {
+        (Some(Doubt::EndedKey), "InvalidAccessKeyId") => {
             "It is like the key of a space, which ends with the space: make the client in the test, or use one server \
              for all tests."
+        }
+        // Mostly a key in the code under test, such as `test`.
+        (Some(Doubt::OtherKey), "InvalidAccessKeyId") => {
+            "No space of this test server has it, either: each space has keys of its own, and keys in the code of a \
+             client are not among them."
         }
         _ => return error,
     };

@@ -2,9 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{ALICE, TestServer};
+use crate::harness::{ALICE, TestServer, User};
 use crate::iam::key_of;
 use crate::test_api::{server, space, tell, told};
+
+#[tokio::test]
+async fn a_key_that_no_space_has_is_told_so() {
+    let server = server().await;
+    let nobody = User { access_key: "test", secret_key: "test", id: "" };
+    let hint = "each space has keys of its own";
+    let reply = server.request("GET", "/").by(nobody).send().await;
+    assert!(!reply.expect_error(403, "InvalidAccessKeyId").text().contains(hint));
+    space(&server, "other").await;
+    let reply = server.request("GET", "/").by(nobody).send().await;
+    let reply = reply.expect_error(403, "InvalidAccessKeyId");
+    assert!(reply.text().contains(hint), "{}", reply.text());
+    assert_eq!(reply.element("AWSAccessKeyId"), "test");
+}
 
 #[tokio::test]
 async fn spaces_know_nothing_of_each_other() {
