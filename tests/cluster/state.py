@@ -1,5 +1,6 @@
 """The states that keys may have, by what their writers did and were told: the last acknowledged one, and those of the
-writes behind it that were not answered."""
+writes behind it that were not answered. The commit of a server that was killed may be under way in the database, so such a
+write may still happen after a read that has not seen it: until the next acknowledged write, which it would conflict with."""
 
 import hashlib
 import random
@@ -78,6 +79,8 @@ class Writer(threading.Thread):
         self.number, self.shared = number, shared
         self.random, self.servers = random.Random(f"{seed}-{number}"), Connections(cluster, f"{seed}+{number}")
         self.states = {f"/{BUCKET}/{number}/{key}": {None} for key in range(KEYS)}
+        # Those of the writes that were not answered.
+        self.late = {path: set() for path in self.states}
         # Of bodies in parts, by the digests of the bodies.
         self.tags = {}
         self.acknowledged = self.unanswered = self.refused = 0
@@ -116,9 +119,10 @@ class Writer(threading.Thread):
             pass
         else:
             self.acknowledged += 1
-            self.states[path] = {state}
+            self.states[path], self.late[path] = {state}, set()
             return answer and 200
         self.unanswered += 1
+        self.late[path].add(state)
         self.states[path] = self.states[path] | {state}
         return -1
 
@@ -154,8 +158,8 @@ class Writer(threading.Thread):
         status = self.change(path, digest(body),
                              lambda: self.servers.ask("PUT", path, body=body, headers=condition), (404, 409, 412))
         if status in (404, 412):
-            self.states[path] = {it for it in before if not fits(wanted, it)}
-            self.check(path, self.states[path], f"refused {condition} with {status}, and it was {before}")
+            self.narrow(path, {it for it in before if not fits(wanted, it)},
+                        f"refused {condition} with {status}, and it was {before}")
         elif status == 200:
             self.check(path, {it for it in before if fits(wanted, it)}, f"took {condition}, and it was {before}")
 
@@ -186,8 +190,7 @@ class Writer(threading.Thread):
         listed = {f"/{BUCKET}/{key.decode()}" for key in re.findall(rb"<Key>(.+?)</Key>", page)}
         for path, states in self.states.items():
             kept = {it for it in states if (it is not None) == (path in listed)}
-            self.check(path, kept, f"a list had it: {path in listed}, and it was {states}")
-            self.states[path] = kept
+            self.narrow(path, kept, f"a list had it: {path in listed}, and it was {states}")
 
     def create(self, _path):
         """Creates a key that other writers create as well."""
@@ -205,8 +208,12 @@ class Writer(threading.Thread):
             self.shared.told(path, digest(body), "won")
 
     def saw(self, path, state, what):
-        self.check(path, self.states[path] & {state}, f"{what} saw {state}, and it was {self.states[path]}")
-        self.states[path] = {state}
+        self.narrow(path, self.states[path] & {state}, f"{what} saw {state}, and it was {self.states[path]}")
+
+    def narrow(self, path, states, what):
+        """Notes what was seen: one of these states."""
+        self.check(path, states, what)
+        self.states[path] = states | self.late[path]
 
     @staticmethod
     def check(path, states, what):
