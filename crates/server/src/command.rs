@@ -205,10 +205,29 @@ fn make_metrics_token(arguments: &MetricsTokenArgs) -> ExitCode {
     };
     let MetricsTokenArgs { access_key, secret_key, days } = arguments;
     // As the server has them.
-    let access_key = access_key.as_deref().or(variables.get("MINIO_ROOT_USER"));
-    let access_key = access_key.unwrap_or(DEFAULT_ACCESS_KEY);
-    let secret_key = secret_key.as_deref().or(variables.get("MINIO_ROOT_PASSWORD"));
-    let secret_key = secret_key.unwrap_or(DEFAULT_SECRET_KEY);
+    let mut server = ServerArgs {
+        access_key: access_key.clone(),
+        secret_key: secret_key.clone(),
+        ..ServerArgs::default()
+    };
+    for (setting, given) in [("access_key", access_key), ("secret_key", secret_key)] {
+        if given.is_some() {
+            server.sources.note(setting, Source::Flag);
+        }
+    }
+    if let Err(error) = environment::fill_keys(&mut server, &variables) {
+        return fail(USAGE, &error);
+    }
+    let is_given = server.access_key.is_some() || server.secret_key.is_some();
+    if let Some(file) = variables.get("LITEIO_CREDENTIALS_FILE").filter(|_| !is_given) {
+        let reason = format!(
+            "the keys of the server are in {file} (LITEIO_CREDENTIALS_FILE): give --access-key and --secret-key \
+             (LITEIO_SECRET_KEY) of a user in it who may do admin:Prometheus"
+        );
+        return fail(USAGE, &reason);
+    }
+    let access_key = server.access_key.as_deref().unwrap_or(DEFAULT_ACCESS_KEY);
+    let secret_key = server.secret_key.as_deref().unwrap_or(DEFAULT_SECRET_KEY);
     match (access_key == DEFAULT_ACCESS_KEY, secret_key == DEFAULT_SECRET_KEY) {
         (true, true) => {
             let _ = writeln!(

@@ -159,7 +159,7 @@ fn understood(
         match (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
             _ if is_anonymous => (String::new(), String::new()),
             (Some(access_key), Some(secret_key)) => (access_key, secret_key),
-            _ => local_keys(),
+            _ => local_keys()?,
         };
     let mut alias = Alias::new(&endpoint, &access_key, &secret_key, PathStyle::Auto);
     alias.session_token = variable("AWS_SESSION_TOKEN").filter(|_| !is_anonymous);

@@ -19,14 +19,21 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest head of an answer.
 const HEAD_BYTES_MAX: usize = 256 << 10;
 
+/// The variable of the server with a file of authorities. A client in its environment trusts them, too.
+const OF_SERVER: &str = "LITEIO_CA_FILE";
+
 /// A client that follows no redirects. It trusts the authorities of browsers, the ones in the files
-/// of the directory `authorities`, and the ones in the files that the variables `SSL_CERT_FILE` and
-/// `AWS_CA_BUNDLE` name; with `insecure`, it trusts every certificate.
+/// of the directory `authorities`, and the ones in the files that the variables `SSL_CERT_FILE`,
+/// `AWS_CA_BUNDLE` and [`OF_SERVER`] name; with `insecure`, it trusts every certificate.
 ///
 /// # Errors
 /// One line that says what to change.
 pub(crate) fn connect(insecure: bool, authorities: Option<&Path>) -> Result<Http, String> {
-    connect_with((!insecure).then(|| Known::read(authorities, None)).transpose()?)
+    if insecure {
+        return connect_with(None);
+    }
+    let file = std::env::var_os(OF_SERVER).filter(|it| !it.is_empty());
+    connect_with(Some(Known::read(authorities, file.as_deref().map(Path::new))?))
 }
 
 /// The same for a program that knows no directory of authorities: it trusts the ones in a file of them in addition.

@@ -13,12 +13,16 @@ use crate::error::Error;
 /// Supported version of the file.
 const VERSION: &str = "10";
 const VARIABLE: &str = "MC_HOST_";
-/// The keys of a server that was started without any, and its address.
-const OF_SERVER: [(&str, &str); 3] = [
-    ("LITEIO_ACCESS_KEY", "liteio"),
-    ("LITEIO_SECRET_KEY", "liteio123"),
-    ("LITEIO_ADDRESS", "127.0.0.1:9000"),
+/// The keys of a server that was started without any.
+const DEFAULT_KEYS: (&str, &str) = ("liteio", "liteio123");
+/// Pairs of variables that give a server its keys, themselves or by a file; the first given pair wins.
+const KEYS: [(&str, &str); 3] = [
+    ("LITEIO_ACCESS_KEY", "LITEIO_SECRET_KEY"),
+    ("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"),
+    ("MINIO_ACCESS_KEY", "MINIO_SECRET_KEY"),
 ];
+/// Values that turn a setting on, in lower case.
+const TRUE: [&str; 6] = ["y", "yes", "t", "true", "on", "1"];
 
 /// A service and the keys of a user there.
 #[derive(Clone, Default, Deserialize, Serialize)]
@@ -34,6 +38,10 @@ pub(crate) struct Alias {
     pub(crate) api: String,
     #[serde(default)]
     pub(crate) path: String,
+    /// The server behind the loopback interface: any certificate of it is accepted, since it is rarely one for `localhost`, and
+    /// plain HTTP there proves no more.
+    #[serde(skip)]
+    pub(crate) is_loopback: bool,
     /// Other fields of `mc`, kept as they are.
     #[serde(flatten)]
     rest: Map<String, Value>,
@@ -209,7 +217,8 @@ impl Aliases {
         if let Some(alias) = self.file.aliases.get(name) {
             return Ok(Some((alias.clone(), Source::File(self.path().unwrap_or_default()))));
         }
-        Ok(built_in(name).map(|alias| (alias, Source::BuiltIn)))
+        let alias = built_in(name).map_err(Error::Refused)?;
+        Ok(alias.map(|alias| (alias, Source::BuiltIn)))
     }
 
     /// All aliases, by name.
@@ -287,33 +296,73 @@ pub(crate) fn is_name(name: &str) -> bool {
         && bytes.all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
 }
 
-fn built_in(name: &str) -> Option<Alias> {
-    (name == "local").then(|| local(|name| std::env::var(name).ok()))
+fn built_in(name: &str) -> Result<Option<Alias>, String> {
+    (name == "local").then(|| local(|name| std::env::var(name).ok())).transpose()
 }
 
 /// The keys of the server on this machine.
-pub(crate) fn local_keys() -> (String, String) {
-    let Alias { access_key, secret_key, .. } = local(|name| std::env::var(name).ok());
-    (access_key, secret_key)
+///
+/// # Errors
+/// The file of one cannot be read.
+pub(crate) fn local_keys() -> Result<(String, String), String> {
+    let Alias { access_key, secret_key, .. } = local(|name| std::env::var(name).ok())?;
+    Ok((access_key, secret_key))
 }
 
 /// A server on this machine, with the variables that it takes its own settings from.
-fn local(variable: impl Fn(&str) -> Option<String>) -> Alias {
-    let given = |name| variable(name).filter(|value| !value.trim().is_empty());
-    let [access, secret, address] = OF_SERVER;
-    let (access_key, secret_key) = match (given(access.0), given(secret.0)) {
-        (Some(access_key), Some(secret_key)) => (access_key, secret_key),
-        // The server would refuse one without the other.
-        _ => (access.1.to_owned(), secret.1.to_owned()),
+fn local(variable: impl Fn(&str) -> Option<String>) -> Result<Alias, String> {
+    let given = |name: &str| {
+        let value = variable(name).map(|value| value.trim().to_owned());
+        value.filter(|value| !value.is_empty())
     };
-    let address = given(address.0).unwrap_or_else(|| address.1.to_owned());
-    let (host, port) = address.trim().rsplit_once(':').unwrap_or((address.trim(), "9000"));
+    let (mut access_key, mut secret_key) = (DEFAULT_KEYS.0.to_owned(), DEFAULT_KEYS.1.to_owned());
+    for (access, secret) in KEYS {
+        // The server would refuse one without the other.
+        if let (Some(own_access), Some(own_secret)) = (key(access, &given)?, key(secret, &given)?) {
+            (access_key, secret_key) = (own_access, own_secret);
+            break;
+        }
+    }
+    let address = given("LITEIO_ADDRESS").unwrap_or_else(|| {
+        let host = given("LITEIO_HOST").unwrap_or_default();
+        // Kubernetes makes a variable of this name for a Service.
+        let port = given("LITEIO_PORT").filter(|port| !port.contains("://"));
+        format!("{host}:{}", port.as_deref().unwrap_or("9000"))
+    });
+    let (host, port) = address.rsplit_once(':').unwrap_or((&address, "9000"));
     let host = match host {
         // It listens everywhere, and so here.
         "" | "0.0.0.0" | "[::]" | "*" | "127.0.0.1" => "localhost",
         host => host,
     };
-    Alias::new(&format!("http://{host}:{port}"), &access_key, &secret_key, PathStyle::Auto)
+    let is_true = |value: String| TRUE.contains(&value.to_lowercase().as_str());
+    let is_encrypted =
+        given("LITEIO_TLS_CERT").is_some() || given("LITEIO_TLS_SELF_SIGNED").is_some_and(is_true);
+    let scheme = if is_encrypted { "https" } else { "http" };
+    let url = format!("{scheme}://{host}:{port}");
+    let is_loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    let alias = Alias::new(&url, &access_key, &secret_key, PathStyle::Auto);
+    Ok(Alias { is_loopback, ..alias })
+}
+
+/// The value of a variable, or of the file that the variable with `_FILE` behind its name names.
+fn key(name: &str, given: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
+    if let Some(value) = given(name) {
+        return Ok(Some(value));
+    }
+    let name = format!("{name}_FILE");
+    let Some(path) = given(&name) else { return Ok(None) };
+    // As the server does it: container engines mount secrets there.
+    let secret = Path::new("/run/secrets").join(&path);
+    let path = if secret.is_file() { secret } else { PathBuf::from(path) };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(error) => Err(format!(
+            "cannot read {} of the variable {name}: {error}; run the command as the user of the server, or give the \
+             keys by MC_HOST_local=http(s)://ACCESSKEY:SECRETKEY@HOST[:PORT]",
+            path.display()
+        )),
+    }
 }
 
 #[cfg(unix)]
@@ -406,29 +455,86 @@ mod tests {
         assert!(Alias::of_variable("http://key@host").is_err());
     }
 
+    fn local_of(given: &[(&str, &str)]) -> Result<Alias, String> {
+        let given: BTreeMap<&str, &str> = given.iter().copied().collect();
+        local(|name| given.get(name).map(|value| (*value).to_owned()))
+    }
+
     #[test]
     fn the_server_on_this_machine_is_known_without_a_word() {
         type Given = &'static [(&'static str, &'static str)];
-        let rows: [(Given, [&str; 3]); 5] = [
-            (&[], ["http://localhost:9000", "liteio", "liteio123"]),
+        let default = ["http://localhost:9000", "liteio", "liteio123"];
+        let rows: [(Given, [&str; 3]); 12] = [
+            (&[], default),
             (
                 &[("LITEIO_ACCESS_KEY", "mine"), ("LITEIO_SECRET_KEY", "my-secret")],
                 ["http://localhost:9000", "mine", "my-secret"],
             ),
-            (&[("LITEIO_ACCESS_KEY", "mine")], ["http://localhost:9000", "liteio", "liteio123"]),
+            (
+                &[("MINIO_ROOT_USER", "mine"), ("MINIO_ROOT_PASSWORD", "my-secret")],
+                ["http://localhost:9000", "mine", "my-secret"],
+            ),
+            (&[("LITEIO_ACCESS_KEY", "mine")], default),
             (
                 &[("LITEIO_ADDRESS", "0.0.0.0:9100")],
                 ["http://localhost:9100", "liteio", "liteio123"],
             ),
             (&[("LITEIO_ADDRESS", "[::1]:91")], ["http://[::1]:91", "liteio", "liteio123"]),
+            (&[("LITEIO_PORT", "9100")], ["http://localhost:9100", "liteio", "liteio123"]),
+            (
+                &[("LITEIO_HOST", "10.0.0.7"), ("LITEIO_PORT", "91")],
+                ["http://10.0.0.7:91", "liteio", "liteio123"],
+            ),
+            (&[("LITEIO_PORT", "tcp://10.0.0.7:9000")], default),
+            (
+                &[("LITEIO_TLS_CERT", "/etc/tls.crt")],
+                ["https://localhost:9000", "liteio", "liteio123"],
+            ),
+            (
+                &[("LITEIO_TLS_SELF_SIGNED", "True")],
+                ["https://localhost:9000", "liteio", "liteio123"],
+            ),
+            (&[("LITEIO_TLS_SELF_SIGNED", "false")], default),
         ];
         for (given, expected) in rows {
-            let variable = |name: &str| {
-                given.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            };
-            let alias = local(variable);
+            let alias = local_of(given).expect("an alias");
             assert_eq!([alias.url, alias.access_key, alias.secret_key], expected, "{given:?}");
         }
+    }
+
+    #[test]
+    fn the_certificate_of_the_server_on_this_machine_is_not_compared_on_loopback_only() {
+        for (address, expected) in [
+            ("0.0.0.0:9000", true),
+            ("127.0.0.2:9000", true),
+            ("[::1]:9000", true),
+            ("10.0.0.7:9000", false),
+            ("s3.example.com:9000", false),
+        ] {
+            let alias = local_of(&[("LITEIO_ADDRESS", address)]).expect("an alias");
+            assert_eq!(alias.is_loopback, expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_the_server_on_this_machine_are_read_from_their_files() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        let (access, secret) = (path("access"), path("secret"));
+        std::fs::write(&access, "mine\n").expect("written");
+        std::fs::write(&secret, "my-secret\n").expect("written");
+        let files = [
+            ("LITEIO_ACCESS_KEY_FILE", access.as_str()),
+            ("LITEIO_SECRET_KEY_FILE", secret.as_str()),
+        ];
+        let alias = local_of(&files).expect("an alias");
+        assert_eq!((alias.access_key.as_str(), alias.secret_key.as_str()), ("mine", "my-secret"));
+        let half = [("LITEIO_ACCESS_KEY", "other"), ("LITEIO_SECRET_KEY_FILE", secret.as_str())];
+        let alias = local_of(&half).expect("an alias");
+        assert_eq!((alias.access_key.as_str(), alias.secret_key.as_str()), ("other", "my-secret"));
+        let missing = [("LITEIO_ACCESS_KEY_FILE", "/nowhere/access")];
+        let reason = local_of(&missing).expect_err("no such file");
+        assert!(reason.contains("LITEIO_ACCESS_KEY_FILE"), "{reason}");
     }
 
     #[test]

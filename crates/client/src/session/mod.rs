@@ -115,7 +115,11 @@ impl Session {
         let region = region.or_else(|| endpoint.region().map(ToOwned::to_owned));
         let region = region.unwrap_or_else(|| "us-east-1".to_owned());
         let settings = Settings { idle: self.options.idle, retries };
-        Ok(S3::new(endpoint, credentials, region, self.http()?, settings))
+        let http = match alias.is_loopback {
+            true => connect(true, None).map_err(Error::Refused)?,
+            false => self.http()?,
+        };
+        Ok(S3::new(endpoint, credentials, region, http, settings))
     }
 
     fn http(&self) -> Result<Http, Error> {

@@ -35,11 +35,11 @@ pub(crate) struct HealthArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MetricsTokenArgs {
     /// Access key of a root user, or of one who may do admin:Prometheus [default: the one in
-    /// MINIO_ROOT_USER, or liteio].
+    /// LITEIO_ACCESS_KEY_FILE or MINIO_ROOT_USER, or liteio].
     #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
     pub(crate) access_key: Option<String>,
-    /// Its secret key [default: the one in MINIO_ROOT_PASSWORD, or liteio123]. Prefer the variable:
-    /// arguments are visible in the process list.
+    /// Its secret key [default: the one in LITEIO_SECRET_KEY_FILE or MINIO_ROOT_PASSWORD, or
+    /// liteio123]. Prefer the variable: arguments are visible in the process list.
     #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true)]
     pub(crate) secret_key: Option<String>,
     /// Days until the token ends.

@@ -77,6 +77,34 @@ fn the_client_knows_a_fresh_server_as_local() {
 }
 
 #[test]
+fn the_client_knows_a_server_with_tls_and_with_keys_in_files_as_local() {
+    let directory = directory();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    let keys = [
+        ("LITEIO_ACCESS_KEY_FILE", file("access", "alice\n")),
+        ("LITEIO_SECRET_KEY_FILE", file("secret", "hush-hush\n")),
+    ];
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--memory", "--address", "127.0.0.1:0", "--bucket", "photos"])
+            .env("LITEIO_TLS_SELF_SIGNED", "true")
+            .envs(keys.iter().cloned()),
+    );
+    let mut client = liteio(&directory);
+    client.args(["client", "ls", "local"]).env("MC_CONFIG_DIR", directory.path().join("mc"));
+    let address = server.endpoint().strip_prefix("https://").expect("a URL");
+    client.env("LITEIO_ADDRESS", address).env("LITEIO_TLS_SELF_SIGNED", "true");
+    let output = client.envs(keys).output().expect("it runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("photos"), "{output:?}");
+    assert_eq!(server.signal("TERM").0, Some(0));
+}
+
+#[test]
 fn probes_and_scrapes_are_no_lines_of_the_log_unless_asked_for() {
     let directory = directory();
     let paths =
@@ -193,6 +221,28 @@ fn a_token_for_prometheus_needs_no_other_program() {
         .envs([("MINIO_ROOT_USER", "me"), ("MINIO_ROOT_PASSWORD", "secret")]);
     let output = command.output().expect("it runs");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    // The files that it has its keys from.
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    let (access, secret) = (file("access", "liteio\n"), file("secret", "liteio-secret\n"));
+    let token = |variables: &[(&str, &std::path::Path)]| {
+        let mut command = liteio(&directory);
+        command.arg("metrics-token").envs(variables.iter().copied());
+        command.output().expect("it runs")
+    };
+    let files = [
+        ("LITEIO_ACCESS_KEY_FILE", access.as_path()),
+        ("LITEIO_SECRET_KEY_FILE", secret.as_path()),
+    ];
+    let of_files = token(&files);
+    assert!(of_files.status.success() && of_files.stderr.is_empty(), "{of_files:?}");
+    let credentials = file("credentials.toml", "");
+    let output = token(&[("LITEIO_CREDENTIALS_FILE", credentials.as_path())]);
+    assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{output:?}");
+    assert!(stderr(&output).contains("LITEIO_CREDENTIALS_FILE"), "{output:?}");
     let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
     assert_eq!(output.expect("it runs").status.code(), Some(2));
 }

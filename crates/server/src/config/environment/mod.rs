@@ -150,6 +150,17 @@ pub(super) fn fill_address(
     fill_some(arguments, profile, variables, is_of_address)
 }
 
+/// The same for the credentials only, outside of a container and without a profile.
+///
+/// # Errors
+/// [`ConfigError`] with the name of the variable.
+pub(crate) fn fill_keys(
+    arguments: &mut ServerArgs,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
+    fill_credentials(arguments, None, variables)
+}
+
 fn fill_some(
     arguments: &mut ServerArgs,
     profile: Option<Profile>,
