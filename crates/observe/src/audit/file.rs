@@ -2,11 +2,11 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use tokio::sync::Notify;
@@ -18,6 +18,8 @@ use crate::delivery::Queue;
 const BATCH_BYTES_MAX: usize = 256 << 10;
 /// Pause before a failed write is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Shortest time between two looks whether the path still leads to the open file.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The file, and its writer thread.
 pub(super) struct FileWriter {
@@ -108,6 +110,21 @@ impl Lines {
         let metadata = self.file.metadata();
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
+
+    /// `true` for a regular file that is no longer at its path: moved away or deleted.
+    fn is_displaced(&self, path: &Path) -> bool {
+        let metadata = self.file.metadata().ok().filter(Metadata::is_file);
+        let Some(open) = metadata else { return false };
+        match std::fs::metadata(path) {
+            Ok(named) => (named.dev(), named.ino()) != (open.dev(), open.ino()),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// `true` for a file without a name: nobody would read what is written to it.
+    fn is_deleted(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
 }
 
 /// The last byte of a regular file, if it is readable and not empty.
@@ -128,6 +145,10 @@ struct Writing {
     file: Lines,
     queue: Arc<Queue>,
     wants_new: Arc<AtomicBool>,
+    /// The path could not be opened anew: entries go to the former file as long as that has a name.
+    is_stale: bool,
+    /// Time of the last look whether the path leads to the open file.
+    looked: Option<Instant>,
 }
 
 impl Writing {
@@ -139,6 +160,8 @@ impl Writing {
             file,
             queue: Arc::default(),
             wants_new: Arc::default(),
+            is_stale: false,
+            looked: None,
         }
     }
 
@@ -169,10 +192,14 @@ impl Writing {
     fn write(&mut self, bytes: &[u8]) -> bool {
         let mut written = 0;
         loop {
-            match self.file.write(&bytes[written..]) {
+            let result = match self.is_stale && self.file.is_deleted() {
+                true => Err(io::ErrorKind::NotFound.into()),
+                false => self.file.write(&bytes[written..]),
+            };
+            match result {
                 Ok(more) => {
                     written += more;
-                    if self.queue.note_failing(false) {
+                    if !self.is_stale && self.queue.note_failing(false) {
                         tracing::info!(path = %self.path.display(), "the audit file is written again");
                     }
                     if written == bytes.len() {
@@ -221,21 +248,36 @@ impl Writing {
         }
     }
 
-    /// Reopens the file, if requested. If that fails, the old file stays in use.
+    /// Reopens the file, if requested or if another program has moved or deleted it. If that fails, the target counts as
+    /// failing, the next entry tries again, and the old file stays in use while it has a name.
     fn reopen(&mut self) -> bool {
-        if !self.wants_new.swap(false, Ordering::Relaxed) {
+        if !self.wants_new.swap(false, Ordering::Relaxed) && !self.finds_displaced() {
             return false;
         }
         match Lines::open(&self.path) {
             Ok(file) => {
                 self.file = file;
+                self.is_stale = false;
                 true
             }
             Err(error) => {
-                tracing::error!(path = %self.path.display(), %error, "the audit file cannot be opened anew");
+                self.wants_new.store(true, Ordering::Relaxed);
+                self.is_stale = true;
+                if self.queue.note_failing(true) {
+                    tracing::error!(path = %self.path.display(), %error, "the audit file cannot be opened anew");
+                }
                 false
             }
         }
+    }
+
+    /// `true` if a look, where one is due, finds that the path does not lead to the open file.
+    fn finds_displaced(&mut self) -> bool {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
+            return false;
+        }
+        self.looked = Some(Instant::now());
+        self.file.is_displaced(&self.path)
     }
 }
 
@@ -262,6 +304,48 @@ mod tests {
             let file = directory.path().join(format!("audit.log{name}"));
             assert_eq!(fs::read(file).expect("there"), expected.concat(), "{name}");
         }
+    }
+
+    #[test]
+    fn entries_go_to_the_path_after_its_file_was_moved_or_deleted_without_a_signal() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit.log");
+        let moved = directory.path().join("audit.log.old");
+        for is_deleted in [false, true] {
+            let writing = Writing::new(&path, None, Lines::open(&path).expect("opened"));
+            match is_deleted {
+                true => fs::remove_file(&path).expect("deleted"),
+                false => fs::rename(&path, &moved).expect("moved"),
+            }
+            writing.queue.push(&Bytes::from_static(b"{}\n"));
+            writing.queue.close();
+            writing.run();
+            assert_eq!(fs::read_to_string(&path).expect("made anew"), "{}\n");
+        }
+        assert_eq!(fs::read_to_string(&moved).expect("moved"), "");
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_opened_is_told_and_tried_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (logs, away) = (directory.path().join("logs"), directory.path().join("away"));
+        fs::create_dir(&logs).expect("made");
+        let path = logs.join("audit.log");
+        let mut writing = Writing::new(&path, None, Lines::open(&path).expect("opened"));
+        fs::rename(&logs, &away).expect("moved");
+        // Like the signal.
+        writing.wants_new.store(true, Ordering::Relaxed);
+        assert!(!writing.reopen() && writing.queue.is_failing());
+        assert!(writing.write(b"1\n") && writing.queue.is_failing());
+        assert_eq!(fs::read_to_string(away.join("audit.log")).expect("there"), "1\n");
+        // Without a name the entries wait: closed, so that the write does not.
+        fs::remove_file(away.join("audit.log")).expect("deleted");
+        writing.queue.close();
+        assert!(!writing.write(b"2\n"));
+        fs::create_dir(&logs).expect("made");
+        assert!(writing.reopen());
+        assert!(writing.write(b"2\n") && !writing.queue.is_failing());
+        assert_eq!(fs::read_to_string(&path).expect("there"), "2\n");
     }
 
     /// A file that is reopened during a failing write is torn, by the death of another writer or by
