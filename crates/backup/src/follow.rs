@@ -25,6 +25,9 @@ use crate::target::TargetError;
 
 /// Time between two looks for another generation: each is a listing.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Time between two looks at the lease, which tells of a server that begins another generation. Each is a read, at a twelfth
+/// of the price of a listing.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// Follows a backup with a store in the role of a standby.
 #[derive(Debug)]
@@ -33,6 +36,11 @@ pub struct Follower {
     store: Store,
     position: StandbyPosition,
     looked: Option<Instant>,
+    asked: Option<Instant>,
+    /// The run of the server that has the lease, as it was last read.
+    run: Option<String>,
+    /// Another run has the lease, and its generation was not found yet: it comes some time later.
+    is_awaiting: bool,
     /// Number of blobs and vectors that the backup does not have whole.
     left_out: u64,
 }
@@ -52,7 +60,16 @@ impl Follower {
             ))
         };
         let position = position.ok_or_else(other)?;
-        Ok(Self { repository, store, position, looked: None, left_out: 0 })
+        Ok(Self {
+            repository,
+            store,
+            position,
+            looked: None,
+            asked: None,
+            run: None,
+            is_awaiting: false,
+            left_out: 0,
+        })
     }
 
     /// The backup.
@@ -89,17 +106,55 @@ impl Follower {
         if let Some(segment) = self.next_segment()? {
             return self.apply_segment(segment).map(Some);
         }
+        if self.asked.is_none_or(|asked| asked.elapsed() >= ASK_EVERY) {
+            let now = Instant::now();
+            self.ask()?;
+            self.asked = Some(now);
+            if self.is_awaiting {
+                self.look_soon();
+            }
+        }
         if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
+            let generation = self.position.generation;
             let applied = self.look()?;
             self.looked = Some(Instant::now());
+            self.is_awaiting &= self.position.generation == generation;
             return Ok(applied);
         }
         Ok(None)
     }
 
+    /// The last time at which there was neither a next segment nor a server with another generation, if
+    /// [`Follower::step`] has answered `None`.
+    #[must_use]
+    pub fn current(&self) -> Option<Instant> {
+        self.asked
+    }
+
     /// Looks for another generation with the next call of [`Follower::step`].
     pub fn look_soon(&mut self) {
         self.looked = None;
+    }
+
+    /// Looks at the lease with the next call of [`Follower::step`].
+    #[cfg(test)]
+    pub(crate) fn ask_soon(&mut self) {
+        self.asked = None;
+    }
+
+    /// Looks if another server has the lease, or the same one after a restart.
+    fn ask(&mut self) -> Result<(), Error> {
+        match self.repository.lease() {
+            Ok(None) => {}
+            Ok(Some(lease)) => {
+                self.is_awaiting |= self.run.as_ref().is_some_and(|run| *run != lease.run);
+                self.run = Some(lease.run);
+            }
+            // Segments can be followed without it, and a listing finds generations, too.
+            Err(Error::Damaged(_) | Error::Seal(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn next_segment(&self) -> Result<Option<Segment>, Error> {

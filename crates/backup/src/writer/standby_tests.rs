@@ -243,6 +243,37 @@ fn a_missing_segment_is_passed_by_the_next_base_only() {
 }
 
 #[test]
+fn a_standby_finds_the_generation_of_a_restarted_primary_by_its_lease() {
+    let mut workload = Workload::new(7, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let status = Status::default();
+    let take = |workload: &Workload| {
+        let holder = Holder::new(workload.store.clone(), None).expect("random bytes");
+        assert_eq!(holder.look(&repository).expect("taken"), Look::Held);
+    };
+    take(&workload);
+    let mut run = begin(&workload, &repository, &status);
+    let (_disk, mut follower) = standby(&repository, &workload);
+    follow(&mut follower).expect("follows");
+    let first = follower.position().generation;
+    drop(run);
+    workload = workload.restart(true);
+    // The lease comes first, and its generation is awaited.
+    take(&workload);
+    follower.ask_soon();
+    follow(&mut follower).expect("follows");
+    assert_eq!(follower.position().generation, first);
+    run = begin(&workload, &repository, &status);
+    run.tick().expect("stored");
+    run.tick().expect("stored");
+    follower.ask_soon();
+    follow(&mut follower).expect("follows");
+    assert_ne!(follower.position().generation, first);
+    assert!(pairs_of(follower.store()) == seen(&run.feed));
+}
+
+#[test]
 fn a_primary_hands_over_and_one_of_two_standbys_wins() {
     let workload = Workload::new(6, Durability::Fsync);
     let target = SimulatedTarget::new();

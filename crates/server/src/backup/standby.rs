@@ -291,9 +291,10 @@ impl Standby {
         }
     }
 
-    fn is_current(&self) {
+    /// Notes that it had everything at this time.
+    fn is_current(&self, at: Option<Instant>) {
         let mut status = self.status.lock();
-        status.current = Instant::now();
+        status.current = at.map_or(status.current, |at| status.current.max(at));
         if status.error.take().is_some() {
             tracing::info!("the standby follows again");
         }
@@ -351,7 +352,7 @@ impl Run {
             }
             if Instant::now() >= next {
                 match self.follow(&mut follower) {
-                    Ok(()) => self.standby.is_current(),
+                    Ok(at) => self.standby.is_current(at),
                     Err(Error::Store(liteio_store::StoreError::Closed)) => return,
                     Err(error) => self.standby.failed(&error),
                 }
@@ -365,8 +366,8 @@ impl Run {
         }
     }
 
-    /// Applies everything that is there.
-    fn follow(&self, opened: &mut Option<Follower>) -> Result<(), Error> {
+    /// Applies everything that is there. Returns the last time at which nothing was missing.
+    fn follow(&self, opened: &mut Option<Follower>) -> Result<Option<Instant>, Error> {
         let follower = self.follower(opened)?;
         while let Some(applied) = follower.step()? {
             self.standby.applied(follower);
@@ -375,7 +376,7 @@ impl Run {
                 break;
             }
         }
-        Ok(())
+        Ok(follower.current())
     }
 
     fn follower<'f>(&self, opened: &'f mut Option<Follower>) -> Result<&'f mut Follower, Error> {
