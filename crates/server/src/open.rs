@@ -15,7 +15,7 @@ use crate::config::{Config, CredentialsSource, EventSettings, MetricsAuth, Profi
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::platform::{Grant, free_bytes, is_denied, refusal_of_a_file, refusal_to_write};
-use crate::verify::METADATA_ADVICE;
+use crate::verify::metadata_advice;
 use liteio_access::offload::Offload;
 use liteio_access::state::{App, EventTarget, Settings};
 use liteio_iam::settings::IdentitySettings;
@@ -251,7 +251,8 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
                     OpenError::Failed(format!("{}: {told}", path.display()))
                 }
                 (None, StoreError::Corrupt { .. }) => {
-                    OpenError::Failed(format!("{}: {told}. {METADATA_ADVICE}", path.display()))
+                    let advice = metadata_advice(path);
+                    OpenError::Failed(format!("{}: {told}. {advice}", path.display()))
                 }
                 (None, _) => OpenError::Failed(told),
             }

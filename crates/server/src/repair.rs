@@ -9,7 +9,7 @@ use crate::cli::RepairArgs;
 use crate::config::resolve_keys;
 use crate::keys;
 use crate::output::say;
-use crate::verify::{METADATA_ADVICE, Progress, describe, print_missing, undecrypted};
+use crate::verify::{Progress, describe, print_missing, repair_advice, undecrypted};
 use liteio_store::DEFAULT_DIRECTORY;
 
 /// Repairs the directory, or without `--yes` only reports the actions. `Ok(false)` if damage
@@ -30,7 +30,9 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
     let report = Store::repair(config, only_look, &mut |at| progress.set(at.done, at.total));
     progress.bar.finish_and_clear();
     let report = report.map_err(|error| match error {
-        StoreError::Corrupt { .. } => format!("{}: {error}. {METADATA_ADVICE}", path.display()),
+        StoreError::Corrupt { .. } => {
+            format!("{}: {error}. {}", path.display(), repair_advice(path))
+        }
         error => format!("{}: {error}", path.display()),
     })?;
     let verb = if only_look { "would be " } else { "" };

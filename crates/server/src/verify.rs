@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     let progress = Progress::new();
     let keys = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
     let keys = keys::open(&keys)?;
-    let Found { damaged, missing } =
+    let Found { damaged, is_of_metadata, missing } =
         verify(path, keys, &mut |done, total| progress.set(done, total))?;
     progress.bar.finish_and_clear();
     for line in &damaged {
@@ -34,7 +34,10 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     print_missing(path, &missing);
     say!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
     if !damaged.is_empty() {
-        say!("{DAMAGE_ADVICE} {COPY_ADVICE}");
+        match is_of_metadata {
+            true => say!("{}. {COPY_ADVICE}", metadata_advice(path)),
+            false => say!("{DAMAGE_ADVICE} {COPY_ADVICE}"),
+        }
     }
     Ok(damaged.is_empty() && missing.is_empty())
 }
@@ -48,13 +51,37 @@ const COPY_ADVICE: &str = "To back a data directory up, use `liteio backup copy`
 const DAMAGE_ADVICE: &str = "`liteio restore` brings everything back from a backup. Without one, `liteio repair` tells which objects \
                              would be given up.";
 
-/// The advice for metadata that are too damaged to be opened or repaired.
-pub(crate) const METADATA_ADVICE: &str = "`liteio restore` brings everything back from a backup. Without one, `liteio backup copy --data-dir \
-                                          DIR NEW` may still read everything; repair cannot mend a part of the metadata itself";
+/// The advice for damaged metadata. What is missing as a whole can be neither repaired nor read.
+pub(crate) fn metadata_advice(directory: &Path) -> &'static str {
+    match is_complete(directory) {
+        true => {
+            "`liteio restore` brings everything back from a backup. Without one, `liteio repair` tells what it can save; \
+             where it cannot mend the metadata, `liteio backup copy --data-dir DIR NEW` may still read everything"
+        }
+        false => "`liteio restore` brings everything back from a backup",
+    }
+}
+
+/// The advice for metadata that repair has failed at.
+pub(crate) fn repair_advice(directory: &Path) -> &'static str {
+    match is_complete(directory) {
+        true => {
+            "Repair cannot mend this part of the metadata. `liteio restore` brings everything back from a backup. Without \
+             one, `liteio backup copy --data-dir DIR NEW` may still read everything"
+        }
+        false => "`liteio restore` brings everything back from a backup",
+    }
+}
+
+fn is_complete(directory: &Path) -> bool {
+    ["meta.redb", "blobs"].iter().all(|name| directory.join(name).exists())
+}
 
 /// The findings of a check.
 struct Found {
     damaged: Vec<String>,
+    /// Some of the damage is that of no object.
+    is_of_metadata: bool,
     missing: MissingKeys,
 }
 
@@ -125,7 +152,8 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
         );
     }
     let damaged = report.damaged.iter().map(describe).collect();
-    Ok(Found { damaged, missing: report.missing })
+    let is_of_metadata = report.damaged.iter().any(|it| it.bucket.is_none() && it.key.is_none());
+    Ok(Found { damaged, is_of_metadata, missing: report.missing })
 }
 
 pub(crate) fn describe(damage: &Damage) -> String {

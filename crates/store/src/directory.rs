@@ -171,7 +171,7 @@ pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<
     let missing = |proof: &str| {
         StoreError::corrupt(format!(
             "{key_space} is missing, but {proof}. Nothing was changed: put {key_space} and {key_space}.log back from \
-             a copy, or move the directory away to begin anew."
+             a copy, or move the directory away to begin anew"
         ))
     };
     if has_file(disk, CLEAN_FILE)? {
@@ -187,6 +187,23 @@ pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<
         }
     }
     Ok(())
+}
+
+/// Refuses a key space whose directory of blobs is gone, as one on a file system that is not mounted: an empty one would be made
+/// in its place, and objects would be missing one by one. That directory is durable before the key space is created.
+pub(crate) fn refuse_lost_blobs(disk: &dyn Disk, key_space: &str) -> Result<(), StoreError> {
+    match disk.list("blobs") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Other errors are those of its opening.
+        _ => return Ok(()),
+    }
+    if !has_file(disk, key_space)? {
+        return Ok(());
+    }
+    Err(StoreError::corrupt(format!(
+        "the directory blobs is missing, but there is {key_space}. Nothing was changed: mount it, or put it back from a \
+         copy; if it was empty, make it anew"
+    )))
 }
 
 /// The format of the directory; `None` if it has none. A newer format than this program's is

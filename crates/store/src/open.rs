@@ -1,7 +1,8 @@
 //! Opening: the order in which the files of a directory are checked and created.
 //!
 //! ```text
-//! foreign content? ─► lock ─► format ─► blobs without a key space? ─► key space: replay the log
+//! foreign content? ─► lock ─► format ─► blobs without a key space, or a key space without blobs?
+//!   ─► key space: replay the log
 //!   ─► take the `clean` marker ─► delete temporary files ─► the store's own record ─► threads
 //! ```
 //! Everything that may refuse the directory comes before the first change.
@@ -473,6 +474,7 @@ fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     let format = directory::known_format(disk)?;
     if format.is_some() {
         directory::refuse_lost_key_space(disk, KEY_SPACE_FILE)?;
+        directory::refuse_lost_blobs(disk, KEY_SPACE_FILE)?;
     }
     Ok(format)
 }

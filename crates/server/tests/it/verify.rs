@@ -106,7 +106,23 @@ fn damage_in_the_log_is_told_and_exit_code_1() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("damaged: "), "{}", stdout(&output));
     assert!(stdout(&output).contains("meta.redb.log"), "{}", stdout(&output));
+    let told = stdout(&output);
+    assert!(told.contains("`liteio repair` tells what it can save"), "{told}");
+    assert!(!told.contains("the lock file"), "{told}");
     assert!(tree(&directory.path().join("data")) == before);
+}
+
+#[test]
+fn a_directory_without_its_metadata_is_told_with_the_one_cure() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    serving(&directory).signal("TERM");
+    fs::remove_file(directory.path().join("data/meta.redb")).expect("removed");
+    let mut command = liteio(&directory);
+    let repair = command.args(["repair", "--data-dir", "data"]).output().expect("it runs");
+    for told in [stdout(&verify(&directory)), stderr(&repair)] {
+        assert!(told.contains("meta.redb is missing") && told.contains("liteio restore"), "{told}");
+        assert!(!told.contains("..") && !told.contains("--data-dir DIR NEW"), "{told}");
+    }
 }
 
 /// Only root can make files that it may not write itself, by becoming somebody else; others are refused by

@@ -42,9 +42,11 @@ impl Store {
             _ => None,
         };
         let opened = open::open_to_look(config);
-        let is_locked = opened.as_ref().is_ok_and(|opened| opened.directory_lock.is_some());
+        // Of a store that is too damaged to be opened, no more is known of the lock.
+        let is_unlocked =
+            disk.is_some() && opened.as_ref().is_ok_and(|opened| opened.directory_lock.is_none());
         let report = verify_opened(opened, disk.as_ref().map(|disk| disk as _), progress)?;
-        Ok(VerifyReport { is_unlocked: disk.is_some() && !is_locked, ..report })
+        Ok(VerifyReport { is_unlocked, ..report })
     }
 
     /// [`Store::verify_closed`] on `disk`. The backend in `config` is ignored.

@@ -188,6 +188,47 @@ fn a_directory_without_its_key_space_is_not_sound() {
     }
 }
 
+/// Nor is a directory of blobs ever replaced by an empty one.
+#[test]
+fn a_directory_without_its_blobs_is_not_opened() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    put(&store, "object", &vec![7; 1 << 20]);
+    store.close();
+    drop(store);
+    let (blobs, away) = (directory.path().join("blobs"), directory.path().join("away"));
+    fs::rename(&blobs, &away).expect("moved");
+    let config = || on_directory(directory.path());
+    let report = Store::verify_closed(config(), &mut |_| {}).expect("looked");
+    assert!(report.damaged[0].what.contains("blobs is missing"), "{report:?}");
+    assert!(!report.is_unlocked, "the lock is there");
+    for refused in [
+        Store::open(config()).map(drop),
+        Store::open_existing(config()).map(drop),
+        Store::repair(config(), false, &mut |_| {}).map(drop),
+    ] {
+        let error = refused.expect_err("no blobs").to_string();
+        assert!(error.contains("blobs is missing"), "{error}");
+    }
+    assert!(!blobs.exists());
+    fs::rename(&away, &blobs).expect("moved back");
+    let store = Store::open(config()).expect("opens");
+    assert_eq!(get(&store, "object"), vec![7; 1 << 20]);
+}
+
+/// A first start may end at any of its steps.
+#[test]
+fn a_directory_that_ends_before_its_blobs_is_opened() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    Store::open(on_directory(directory.path())).expect("opens").close();
+    for name in ["meta.redb", "meta.redb.log", "clean"] {
+        fs::remove_file(directory.path().join(name)).expect("removed");
+    }
+    fs::remove_dir_all(directory.path().join("blobs")).expect("removed");
+    Store::open(on_directory(directory.path())).expect("opens").close();
+}
+
 /// Without a lock file, a server that changes the directory meanwhile would go unnoticed.
 #[test]
 fn a_check_without_the_lock_is_told() {

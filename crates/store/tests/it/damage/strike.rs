@@ -107,6 +107,8 @@ fn content(disk: &SimulatedDisk, path: &str) -> Vec<u8> {
 /// A disk with these files.
 pub(super) fn disk_of(seed: u64, files: &Files) -> SimulatedDisk {
     let disk = SimulatedDisk::new(seed);
+    // It may be empty, and is never missing.
+    disk.create_dir("blobs").expect("the disk runs");
     for (path, content) in files {
         for (at, _) in path.match_indices('/') {
             disk.create_dir(&path[..at]).expect("the disk runs");
