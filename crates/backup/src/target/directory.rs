@@ -21,7 +21,8 @@ use crate::limits::OBJECT_BYTES_MAX;
 
 /// A directory of this machine, such as one of another disk or of NFS. One process writes to it, and
 /// others swap: they lock a file below `tmp/`, which a network file system has to support. One that
-/// does not exist is empty, and the first object creates it.
+/// does not exist is empty, and the first object creates it. Once it was there, it is never created again: its place is that
+/// of a file system that is not mounted, or of a directory that was moved away.
 #[derive(Debug)]
 pub struct DirectoryTarget {
     root: PathBuf,
@@ -31,6 +32,8 @@ pub struct DirectoryTarget {
 /// Knowledge about the directory, from earlier writes.
 #[derive(Debug, Default)]
 struct State {
+    /// `true` once the directory was there.
+    is_known: bool,
     /// `true` once files that an interrupted process left below `tmp/` are gone.
     is_clean: bool,
     /// Directories that were made, or found, and whose names are durable.
@@ -58,7 +61,10 @@ impl DirectoryTarget {
     /// been mounted since the last one, and a disk that failed to sync writes no more.
     fn reader(&self) -> Result<Option<RealDisk>, TargetError> {
         match RealDisk::open_existing(&self.root) {
-            Ok(disk) => Ok(Some(disk)),
+            Ok(disk) => {
+                self.state.lock().is_known = true;
+                Ok(Some(disk))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.told(&error)),
         }
@@ -66,9 +72,14 @@ impl DirectoryTarget {
 
     /// The directory for writing, with the directory `parent` in it, whose name is durable.
     fn writer(&self, parent: &str) -> io::Result<RealDisk> {
-        let disk = RealDisk::open(&self.root)?;
+        let is_known = self.state.lock().is_known;
+        let disk = match is_known {
+            true => RealDisk::open_existing(&self.root)?,
+            false => RealDisk::open(&self.root)?,
+        };
         // Held over the calls, so that a directory is durable before another thread counts on it.
         let mut state = self.state.lock();
+        state.is_known = true;
         // By the first write only: who reads, as a restore does, must not disturb the process that writes.
         if !state.is_clean {
             remove_leftovers(&disk)?;
@@ -392,11 +403,31 @@ mod tests {
         assert!(reason.contains("choose a directory") && !reason.contains('\n'), "{reason}");
         fs::remove_file(&path).expect("removed");
         put().expect("stored");
-        // A directory that has gone is made again after a failure.
-        fs::remove_dir_all(&path).expect("removed");
-        let failed = put();
-        assert!(matches!(failed, Err(TargetError::Broken(_))), "{failed:?}");
-        put().expect("stored");
-        assert_eq!(names(&target), ["a/b"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_moved_away_is_not_made_again() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let (path, aside) = (root.path().join("backup"), root.path().join("aside"));
+        let target = DirectoryTarget::new(&path);
+        let put = |name: &str| target.put(name, Bytes::new(), PutMode::New);
+        put("a/b").expect("stored");
+        fs::rename(&path, &aside).expect("moved");
+        for name in ["a/c", "d/e"] {
+            let Err(TargetError::Broken(reason)) = put(name) else { panic!("stored") };
+            assert!(reason.contains("see that its file system is mounted"), "{reason}");
+            let swapped = target.swap("lease", None, Bytes::from_static(b"1"));
+            assert!(matches!(swapped, Err(TargetError::Broken(_))), "{swapped:?}");
+            assert!(!path.exists());
+        }
+        fs::rename(&aside, &path).expect("moved back");
+        put("a/c").expect("stored");
+        assert_eq!(names(&target), ["a/b", "a/c"]);
+        // Nor is one that was only read.
+        let reader = DirectoryTarget::new(&path);
+        reader.get("a/b").expect("there");
+        fs::rename(&path, &aside).expect("moved");
+        reader.put("f", Bytes::new(), PutMode::New).expect_err("gone");
+        assert!(!path.exists());
     }
 }
