@@ -88,19 +88,27 @@ fn the_client_knows_a_server_with_tls_and_with_keys_in_files_as_local() {
         ("LITEIO_ACCESS_KEY_FILE", file("access", "alice\n")),
         ("LITEIO_SECRET_KEY_FILE", file("secret", "hush-hush\n")),
     ];
-    let server = Running::start(
+    let mut server = Running::start(
         liteio(&directory)
-            .args(["--memory", "--address", "127.0.0.1:0", "--bucket", "photos"])
+            .args(["--memory", "--address", "127.0.0.1:0", "--bucket", "photos", "--log", "info"])
             .env("LITEIO_TLS_SELF_SIGNED", "true")
             .envs(keys.iter().cloned()),
     );
     let mut client = liteio(&directory);
     client.args(["client", "ls", "local"]).env("MC_CONFIG_DIR", directory.path().join("mc"));
-    let address = server.endpoint().strip_prefix("https://").expect("a URL");
-    client.env("LITEIO_ADDRESS", address).env("LITEIO_TLS_SELF_SIGNED", "true");
+    let address = server.endpoint().strip_prefix("https://").expect("a URL").to_owned();
+    client.env("LITEIO_ADDRESS", &address).env("LITEIO_TLS_SELF_SIGNED", "true");
     let output = client.envs(keys).output().expect("it runs");
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("photos"), "{output:?}");
+    // Who asks by plain HTTP is told, and so is the operator.
+    let answer = ask(&address, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let log = server.logs("rejected before it was a request");
+    assert!(
+        log.contains("client=127.0.0.1") && log.contains("encrypted connections only"),
+        "{log}"
+    );
     assert_eq!(server.signal("TERM").0, Some(0));
 }
 

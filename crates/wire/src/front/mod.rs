@@ -196,14 +196,16 @@ impl Front {
     }
 
     /// A complete response to bytes that never became a request.
-    pub(crate) fn reject(&self, error: &ApiError) -> Vec<u8> {
+    pub(crate) fn reject(&self, error: &ApiError, peer: &Peer) -> Vec<u8> {
         let ids = self.ids.next();
         let status = error.status();
         tracing::info!(
             target: exchange::ACCESS_LOG,
             id = %ids.request_id(),
+            client = %peer.name(),
             status = status.as_u16(),
             code = error.code(),
+            reason = error.message(),
             "rejected before it was a request"
         );
         self.observers.iter().for_each(|observer| observer.rejected(error));

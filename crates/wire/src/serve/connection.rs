@@ -302,7 +302,7 @@ fn rejection(status: Option<u16>, has_line: bool) -> ApiError {
 
 /// Answers bytes that never became a request, and closes.
 pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiError) {
-    let answer = front.reject(error);
+    let answer = front.reject(error, &stream.peer());
     let written = timeout(front.limits.linger_timeout, stream.write_all(&answer)).await;
     if matches!(written, Ok(Ok(()))) {
         linger(stream, front).await;
