@@ -115,6 +115,8 @@ pub(super) fn resolve(
     storage: &Storage,
 ) -> Result<Option<BackupSettings>, ConfigError> {
     let backup = &arguments.backup;
+    // Variables without a location, too: a mistake in them would come out on the day on which it is set.
+    let settings = resolve_settings(arguments)?;
     let Some(location) = &backup.backup else {
         // Variables stay where somebody starts a server without the backup of the service: `in_vain` tells of them.
         let flag = given(arguments).into_iter().find(|it| it.variable(arguments).is_none());
@@ -132,7 +134,6 @@ pub(super) fn resolve(
             "--backup (LITEIO_BACKUP) and --memory contradict each other: remove one of them",
         );
     }
-    let named = |setting| move |error| named_by(arguments, setting, error);
     let access = BackupAccessArgs {
         key_file: backup.backup_key_file.clone(),
         endpoint: backup.backup_endpoint.clone(),
@@ -142,13 +143,24 @@ pub(super) fn resolve(
         secret_key_file: backup.backup_secret_key_file.clone(),
         ca_file: arguments.ca_file.clone(),
     };
+    let target = resolve_target(location, &access, "--backup-", variables)?;
+    Ok(Some(BackupSettings { target, ..settings }))
+}
+
+/// The settings of a backup without its place.
+///
+/// # Errors
+/// [`ConfigError`] for invalid settings.
+fn resolve_settings(arguments: &ServerArgs) -> Result<BackupSettings, ConfigError> {
+    let backup = &arguments.backup;
+    let named = |setting| move |error| named_by(arguments, setting, error);
     let duration = |text: &Option<String>, default, flag, range| match text {
         Some(text) => duration_in(flag, text, range),
         None => Ok(default),
     };
     let longest = Duration::MAX;
-    Ok(Some(BackupSettings {
-        target: resolve_target(location, &access, "--backup-", variables)?,
+    Ok(BackupSettings {
+        target: BackupTarget::default(),
         interval: duration(
             &backup.backup_interval,
             INTERVAL,
@@ -189,7 +201,7 @@ pub(super) fn resolve(
             }
         },
         fence: backup.fence.as_deref().map(fence).transpose().map_err(named("fence"))?,
-    }))
+    })
 }
 
 /// Refuses settings that write, at a standby.
@@ -507,6 +519,7 @@ mod tests {
             (BackupArgs { backup_bandwidth: Some("10".into()), ..at(file) }, "such as 10MiB/s"),
             (BackupArgs { backup_bandwidth: Some("1KiB/s".into()), ..at(file) }, "64KiB/s or more"),
             (BackupArgs { backup_uploads: Some(0), ..at(file) }, "from 1 to 64"),
+            (BackupArgs { fence: Some("abc".into()), ..BackupArgs::default() }, "2s to 1h"),
             (
                 BackupArgs { backup_uploads: Some(2), ..BackupArgs::default() },
                 "--backup-uploads (LITEIO_BACKUP_UPLOADS) needs --backup",
