@@ -103,8 +103,9 @@ pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
         say!("left out: {reason}");
     }
     say!(
-        "{}: copy of {}: {} pairs and {} bytes written, {} blobs linked, {} blobs of {} bytes copied, {} vectors, {} left out",
+        "{}: copy of {} of {}: {} pairs and {} bytes written, {} blobs linked, {} blobs of {} bytes copied, {} vectors, {} left out",
         directory.display(),
+        data.display(),
         shown(copied.time_ms),
         copied.pairs,
         copied.pair_bytes,

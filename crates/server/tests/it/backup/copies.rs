@@ -54,7 +54,8 @@ async fn a_copy_of_a_server_in_use_is_one_moment_of_every_client() {
         .map(|client| tokio::spawn(write(server.address, client, Arc::clone(&written))))
         .collect();
     until(&written, 40).await;
-    copy(&directory, "data", "copy").await;
+    let line = copy(&directory, "data", "copy").await;
+    assert!(line.contains("copy of data of "), "{line}");
     let count = written.load(std::sync::atomic::Ordering::Relaxed);
     until(&written, count + 20).await;
     let second = copy(&directory, "data", "copy").await;
