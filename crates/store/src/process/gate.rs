@@ -88,8 +88,9 @@ impl Gate {
         let reason = match self.is_closed.load(Ordering::Acquire) {
             true => self.reason.lock().clone(),
             false => {
-                "This server could not renew its lease at the backup in time, so a standby may be \
-                      the primary now. Reading still works."
+                "This server could not renew its lease at the backup in time: the backup does not answer, or this server \
+                 does not reach it, and the log tells why. Writes are accepted again as soon as it answers, unless a standby \
+                 was promoted meanwhile. Reading still works."
                     .to_owned()
             }
         };

@@ -319,6 +319,7 @@ async fn a_primary_whose_fence_is_closed_is_not_ready_and_says_so_once() {
     let (is_ready, health) = primary.is_ready().await;
     assert!(!is_ready && health.contains("\"degraded\""), "{health}");
     assert!(health.contains("could not renew its lease"), "{health}");
+    assert!(health.contains("the backup does not answer"), "{health}");
     let mut log = primary.running.logs("the fence is closed");
 
     let target = Served::at(&directory, &address, &["--data-dir", "target"]);
