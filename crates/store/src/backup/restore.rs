@@ -397,6 +397,14 @@ impl Restore {
         })
     }
 
+    /// Removes the findings of the scrub, which are those of the files of another directory: it begins anew here.
+    fn forget_scrub(&self) -> Result<(), StoreError> {
+        let removed = self
+            .kv
+            .update(|write| -> Result<(), StoreError> { Ok(write.delete(space::SCRUB_KEY)?) });
+        removed.wait()
+    }
+
     /// Makes the files of vectors, makes everything durable, and makes the directory a store.
     ///
     /// # Errors
@@ -407,6 +415,7 @@ impl Restore {
         }
         let report = slots::restore(&self)?;
         self.forget_places()?;
+        self.forget_scrub()?;
         let Self { disk, kv, blobs, config, _lock, .. } = self;
         blobs.sync()?;
         blobs.sync_directories()?;

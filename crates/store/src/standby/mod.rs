@@ -122,6 +122,8 @@ impl Store {
         self.update_suspended(move |write| {
             write.put(&row, &token)?;
             queue::take_over(write)?;
+            // Its findings are those of the files of the former primary.
+            write.delete(space::SCRUB_KEY)?;
             Ok(write.delete(space::STANDBY_KEY)?)
         })?;
         // A failure costs nothing but that earlier programs refuse the directory until its next start.

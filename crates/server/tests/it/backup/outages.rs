@@ -77,6 +77,40 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
 }
 
 #[tokio::test]
+async fn damage_that_a_scrub_has_found_is_not_told_of_what_is_restored() {
+    let directory = directory();
+    let location = location(&directory);
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.put("/photos", "").await;
+    server.put("/photos/cat", vec![7; 3_000_000]).await;
+    server.kept().await;
+    let damaged = blob(&directory.path().join("data/blobs")).expect("one");
+    let mut bytes = std::fs::read(&damaged).expect("readable");
+    bytes[50_000] ^= 1;
+    std::fs::write(&damaged, bytes).expect("written");
+    let id = server.running.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-s", "USR1", &id]).status();
+    assert!(sent.expect("kill runs").success());
+    let health = async |server: &Served| {
+        let reply = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
+        serde_json::from_str::<serde_json::Value>(&reply.text()).expect("JSON")
+    };
+    let begun = std::time::Instant::now();
+    while health(&server).await["scrub"]["ended_ms"].is_null() {
+        assert!(begun.elapsed() < super::LONG, "no scrub ends");
+    }
+    assert_eq!(health(&server).await["scrub"]["damaged"], 1);
+    server.kept().await;
+    server.end();
+    let restored = serve_restored(&directory, &location, &[]);
+    let told = health(&restored).await;
+    assert_eq!(told["status"], "ready", "{told}");
+    assert_eq!(told["scrub"]["damaged"], 0, "{told}");
+    assert_eq!(restored.get("/photos/cat").await.body.len(), 3_000_000);
+    restored.end();
+}
+
+#[tokio::test]
 async fn damaged_data_is_counted_and_told_and_the_rest_is_backed_up() {
     let directory = directory();
     let location = location(&directory);
