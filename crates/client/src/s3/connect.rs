@@ -32,8 +32,12 @@ pub(crate) fn connect(insecure: bool, authorities: Option<&Path>) -> Result<Http
     if insecure {
         return connect_with(None);
     }
-    let file = std::env::var_os(OF_SERVER).filter(|it| !it.is_empty());
-    connect_with(Some(Known::read(authorities, file.as_deref().map(Path::new))?))
+    let mut known = Known::read(authorities, None)?;
+    if let Some(file) = std::env::var_os(OF_SERVER).filter(|it| !it.is_empty()) {
+        let added = known.add(Path::new(&file));
+        added.map_err(|reason| format!("{reason} (of the variable {OF_SERVER})"))?;
+    }
+    connect_with(Some(known))
 }
 
 /// The same for a program that knows no directory of authorities: it trusts the ones in a file of them in addition.

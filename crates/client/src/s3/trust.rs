@@ -60,7 +60,11 @@ impl Known {
         Ok(known)
     }
 
-    fn add(&mut self, file: &Path) -> Result<(), String> {
+    /// Adds the certificates of a file.
+    ///
+    /// # Errors
+    /// One line that says what to change.
+    pub(super) fn add(&mut self, file: &Path) -> Result<(), String> {
         for certificate in certificates(file)? {
             self.roots.add(certificate.clone()).map_err(|error| unreadable(file, &error))?;
             self.given.push(certificate);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -329,7 +330,7 @@ fn local(variable: impl Fn(&str) -> Option<String>) -> Result<Alias, String> {
         let port = given("LITEIO_PORT").filter(|port| !port.contains("://"));
         format!("{host}:{}", port.as_deref().unwrap_or("9000"))
     });
-    let (host, port) = address.rsplit_once(':').unwrap_or((&address, "9000"));
+    let (host, port) = address.rsplit_once(':').unwrap_or((address.as_str(), "9000"));
     let host = match host {
         // It listens everywhere, and so here.
         "" | "0.0.0.0" | "[::]" | "*" | "127.0.0.1" => "localhost",
@@ -340,7 +341,8 @@ fn local(variable: impl Fn(&str) -> Option<String>) -> Result<Alias, String> {
         given("LITEIO_TLS_CERT").is_some() || given("LITEIO_TLS_SELF_SIGNED").is_some_and(is_true);
     let scheme = if is_encrypted { "https" } else { "http" };
     let url = format!("{scheme}://{host}:{port}");
-    let is_loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_loopback = host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback());
     let alias = Alias::new(&url, &access_key, &secret_key, PathStyle::Auto);
     Ok(Alias { is_loopback, ..alias })
 }
@@ -509,6 +511,7 @@ mod tests {
             ("127.0.0.2:9000", true),
             ("[::1]:9000", true),
             ("10.0.0.7:9000", false),
+            ("127.example.com:9000", false),
             ("s3.example.com:9000", false),
         ] {
             let alias = local_of(&[("LITEIO_ADDRESS", address)]).expect("an alias");

@@ -421,6 +421,8 @@ fn certificates_are_trusted_by_authorities_of_the_user() {
         ("SSL_CERT_FILE", "authority.pem", 0),
         ("AWS_CA_BUNDLE", "authority.pem", 0),
         ("AWS_CA_BUNDLE", "missing.pem", 1),
+        ("LITEIO_CA_FILE", "authority.pem", 0),
+        ("LITEIO_CA_FILE", "missing.pem", 1),
     ] {
         let mut command = shell.command(&["ls", "a"]);
         let output = command.env("MC_HOST_a", &host).env(variable, file).output();
