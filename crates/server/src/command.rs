@@ -205,9 +205,12 @@ fn make_metrics_token(arguments: &MetricsTokenArgs) -> ExitCode {
     };
     let MetricsTokenArgs { access_key, secret_key, days } = arguments;
     // As the server has them.
+    let is_in_container = variables.get("LITEIO_IN_CONTAINER").is_some_and(|it| it == "true")
+        && variables.get("LITEIO_PROFILE").is_none();
     let mut server = ServerArgs {
         access_key: access_key.clone(),
         secret_key: secret_key.clone(),
+        in_container: is_in_container,
         ..ServerArgs::default()
     };
     for (setting, given) in [("access_key", access_key), ("secret_key", secret_key)] {
@@ -219,10 +222,12 @@ fn make_metrics_token(arguments: &MetricsTokenArgs) -> ExitCode {
         return fail(USAGE, &error);
     }
     let is_given = server.access_key.is_some() || server.secret_key.is_some();
-    if let Some(file) = variables.get("LITEIO_CREDENTIALS_FILE").filter(|_| !is_given) {
+    let file = variables.get("LITEIO_CREDENTIALS_FILE");
+    let file = file.or(is_in_container.then_some("credentials.toml of the data directory"));
+    if let Some(file) = file.filter(|_| !is_given) {
         let reason = format!(
-            "the keys of the server are in {file} (LITEIO_CREDENTIALS_FILE): give --access-key and --secret-key \
-             (LITEIO_SECRET_KEY) of a user in it who may do admin:Prometheus"
+            "the keys of the server are in {file}: give --access-key and --secret-key (LITEIO_SECRET_KEY) of a user in it \
+             who may do admin:Prometheus"
         );
         return fail(USAGE, &reason);
     }
