@@ -287,7 +287,7 @@ impl AccountState {
             }
         }
         let mut groups: BTreeMap<&str, Vec<&GroupRecord>> = BTreeMap::new();
-        for group in self.groups.values().filter(|group| !group.disabled) {
+        for group in self.groups.values() {
             for member in &group.members {
                 groups.entry(member).or_default().push(group);
             }
@@ -335,7 +335,17 @@ impl AccountState {
         let mut policies = Vec::new();
         add_policies(&mut policies, "", &record.policies, so_far);
         for group in groups {
-            add_policies(&mut policies, &format!("{}/", group.name), &group.policies, so_far);
+            // As on MinIO, members of a disabled group may do nothing, whatever their own policies
+            // and their other groups allow. IAM has no disabled groups.
+            match group.disabled {
+                true => {
+                    policies.push(AttachedPolicy::deny_all(format!("{} (disabled)", group.name)))
+                }
+                false => {
+                    let prefix = format!("{}/", group.name);
+                    add_policies(&mut policies, &prefix, &group.policies, so_far);
+                }
+            }
         }
         let UserRecord { name, path, id, tags, .. } = record;
         let tags = tags.clone().into_iter().collect();

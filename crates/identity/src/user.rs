@@ -26,6 +26,11 @@ impl AttachedPolicy {
     /// The replacement for a policy that cannot be found or read. It denies everything, because the
     /// original may have denied anything.
     pub fn missing(name: String) -> AttachedPolicy {
+        AttachedPolicy::deny_all(name)
+    }
+
+    /// A policy that denies everything.
+    pub fn deny_all(name: String) -> AttachedPolicy {
         static DENY_ALL: LazyLock<Arc<Policy>> = LazyLock::new(|| {
             let text = br#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
             Arc::new(Policy::parse(text, Kind::Identity).expect("a valid policy"))

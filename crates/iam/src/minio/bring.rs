@@ -56,7 +56,7 @@ pub struct FormerGroup {
     pub name: String,
     /// Access keys of the members.
     pub members: Vec<String>,
-    /// True if its policies apply.
+    /// True if it is enabled: members of a disabled group may do nothing.
     pub is_enabled: bool,
     /// Names of the attached policies.
     pub policies: Vec<String>,

@@ -126,7 +126,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Enables or disables the policies of a group.
+    /// Enables or disables a group. Members of a disabled one may do nothing.
     pub fn set_group_status(&mut self, name: &str, status: &str) -> AdminResult<()> {
         let (is_enabled, group) = (is_enabled(status)?, self.group(name)?);
         self.draft.put(GroupRecord { disabled: !is_enabled, ..group });

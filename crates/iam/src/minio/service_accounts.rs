@@ -362,10 +362,14 @@ impl Desk<'_> {
         let state = &self.draft.state;
         let mut documents = Vec::new();
         if let Some(user) = state.users.values().find(|user| user.id == owner) {
-            documents.extend(self.documents(&user.policies));
-            let groups = state.groups.values().filter(|group| !group.disabled);
-            for group in groups.filter(|group| group.members.contains(owner)) {
-                documents.extend(self.documents(&group.policies));
+            let groups = state.groups.values().filter(|group| group.members.contains(owner));
+            let groups: Vec<_> = groups.collect();
+            // Members of a disabled group may do nothing.
+            if !groups.iter().any(|group| group.disabled) {
+                documents.extend(self.documents(&user.policies));
+                for group in groups {
+                    documents.extend(self.documents(&group.policies));
+                }
             }
         }
         let statements = documents.iter().flat_map(|document| match &document["Statement"] {

@@ -60,6 +60,18 @@ fn users_groups_and_policies_are_those_of_the_server() {
     assert!(entities.contains("  Policy: read\n    Group Mappings:\n      team\n"), "{entities}");
     shell.ok(&["admin", "group", "disable", "a", "team"]);
     assert!(!carol(&["cat", "a/photos/x"]).0);
+    // As on MinIO, neither the user's own policies nor another group help.
+    shell.ok(&["admin", "policy", "attach", "a", "read", "--user", "carol"]);
+    assert!(carol(&["cat", "a/photos/x"]).1.contains("AccessDenied"));
+    shell.ok(&["admin", "group", "add", "a", "others", "carol"]);
+    shell.ok(&["admin", "policy", "attach", "a", "read", "--group", "others"]);
+    assert!(carol(&["cat", "a/photos/x"]).1.contains("AccessDenied"));
+    shell.ok(&["admin", "group", "enable", "a", "team"]);
+    assert!(carol(&["cat", "a/photos/x"]).0);
+    shell.ok(&["admin", "policy", "detach", "a", "read", "--user", "carol"]);
+    shell.ok(&["admin", "policy", "detach", "a", "read", "--group", "others"]);
+    shell.ok(&["admin", "group", "rm", "a", "others", "carol"]);
+    shell.ok(&["admin", "group", "rm", "a", "others"]);
     shell.ok(&["admin", "group", "rm", "a", "team", "carol"]);
     shell.ok(&["admin", "group", "rm", "a", "team"]);
     shell.ok(&["admin", "policy", "rm", "a", "read"]);
