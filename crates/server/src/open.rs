@@ -150,7 +150,8 @@ pub(crate) async fn open(
         ),
         object_ownership: config.object_ownership.into(),
         blocks_public_access: config.aws_defaults,
-        encrypts_by_default: config.aws_defaults && config.keys.master.is_some(),
+        encrypts_by_default: (config.aws_defaults || config.auto_encryption)
+            && config.keys.master.is_some(),
         cors: Cors::of_server(&config.cors_origins).map(Arc::new),
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };

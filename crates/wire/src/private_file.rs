@@ -60,6 +60,15 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
     }
 }
 
+/// The same for a file that may have the bare name of a secret which a container engine mounts.
+///
+/// # Errors
+/// As those of [`read_secret`].
+pub fn read_mounted_secret(path: &Path) -> Result<String, String> {
+    let mounted = Path::new("/run/secrets").join(path);
+    read_secret(if mounted.is_file() { &mounted } else { path })
+}
+
 /// Replaces a file atomically. A new one is readable by its owner only, another one keeps owner, group and mode: the
 /// server that reads it may run as another user than the command that writes it. The old content stays valid until
 /// the rename.

@@ -291,6 +291,9 @@ pub(crate) struct ServerArgs {
     /// Names of keys of SSE-KMS to make for data in memory.
     #[arg(skip)]
     pub(crate) kms_keys: Vec<String>,
+    /// Encrypt objects of buckets without default encryption with the master key.
+    #[arg(skip)]
+    pub(crate) auto_encryption: bool,
     /// Data directories given as arguments of `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,

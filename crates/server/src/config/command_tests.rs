@@ -178,6 +178,29 @@ fn the_kms_keys_of_s3mock_are_made_for_data_in_memory() {
 }
 
 #[test]
+fn the_key_of_minios_kms_may_be_in_a_file() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let key = "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    std::fs::write(&file, format!("{key}\n")).expect("written");
+    let path = file.path().to_str().expect("UTF-8");
+    let config = of("", &[("MINIO_KMS_SECRET_KEY_FILE", path)]).expect("settings");
+    assert_eq!(config.keys.master, Some(MasterKeySource::Text(key.to_owned())));
+    let refused = of("", &[("MINIO_KMS_SECRET_KEY_FILE", "/nowhere")]).expect_err("no file");
+    assert!(refused.to_string().starts_with("MINIO_KMS_SECRET_KEY_FILE: "), "{refused}");
+}
+
+#[test]
+fn an_automatic_encryption_without_a_key_is_refused() {
+    let on = ("MINIO_KMS_AUTO_ENCRYPTION", "on");
+    let refused = of("", &[on]).expect_err("no key").to_string();
+    assert!(refused.starts_with("MINIO_KMS_AUTO_ENCRYPTION: "), "{refused}");
+    assert!(refused.contains("MINIO_KMS_SECRET_KEY"), "{refused}");
+    let key = ("MINIO_KMS_SECRET_KEY", "k:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    assert!(of("", &[on, key]).expect("settings").auto_encryption);
+    assert!(!of("", &[("MINIO_KMS_AUTO_ENCRYPTION", "off")]).expect("settings").auto_encryption);
+}
+
+#[test]
 fn without_a_check_of_signatures_other_machines_stay_out() {
     for line in ["--no-auth --address 0.0.0.0:1", "--profile localstack --address :4566"] {
         let refused = of(line, &[]).expect_err(line).to_string();

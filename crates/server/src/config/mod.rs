@@ -122,6 +122,8 @@ pub struct Config {
     pub object_ownership: ObjectOwnership,
     /// New buckets are as on AWS: encrypted with the master key, and with a public access block.
     pub aws_defaults: bool,
+    /// Objects of buckets without default encryption are encrypted with the master key.
+    pub auto_encryption: bool,
     /// The buckets and objects to create before the first request.
     pub preparation: Preparation,
     /// Patterns of origins that CORS allows on buckets without CORS rules, and on paths outside
@@ -193,6 +195,7 @@ impl Default for Config {
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             object_ownership: ObjectOwnership::default(),
             aws_defaults: false,
+            auto_encryption: false,
             preparation: Preparation::default(),
             cors_origins: Vec::new(),
             log: DEFAULT_LOG.to_owned(),

@@ -44,6 +44,12 @@ impl Config {
         if arguments.aws_defaults && storage == Storage::Memory && keys.master.is_none() {
             keys.master = Some(MasterKeySource::OfProcess(arguments.kms_keys.clone()));
         }
+        // Objects would be stored as plain ones, unnoticed.
+        if arguments.auto_encryption && keys.master.is_none() {
+            let message = "there is no key to encrypt with: set MINIO_KMS_SECRET_KEY=NAME:KEY, or --master-key-file FILE \
+                 (`liteio key new FILE` makes one)";
+            return Err(named("auto_encryption")(ConfigError(message.to_owned())));
+        }
         let config = Config {
             address,
             console: arguments.console.unwrap_or(true),
@@ -73,6 +79,7 @@ impl Config {
             object_ownership: ownership::resolve(arguments.object_ownership.as_deref())
                 .map_err(named("object_ownership"))?,
             aws_defaults: arguments.aws_defaults,
+            auto_encryption: arguments.auto_encryption,
             preparation: buckets::resolve_preparation(arguments, profile)
                 .map_err(named("bucket"))?,
             cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)

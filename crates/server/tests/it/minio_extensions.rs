@@ -421,6 +421,20 @@ async fn notifications_may_overlap_and_each_target_gets_an_event_once() {
 }
 
 #[test]
+fn with_automatic_encryption_no_object_is_stored_as_a_plain_one() {
+    let server = Minio::start_with(
+        &[],
+        &[
+            ("MINIO_KMS_SECRET_KEY", "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+            ("MINIO_KMS_AUTO_ENCRYPTION", "on"),
+        ],
+    );
+    server.does("PUT", "/sealed");
+    let put = server.ask(Request::new("PUT", "/sealed/a").body(b"x"));
+    assert_eq!(put.header("x-amz-server-side-encryption"), Some("AES256"));
+}
+
+#[test]
 fn the_key_of_the_kms_has_its_name() {
     const METHOD: &str = "x-amz-server-side-encryption";
     const KEY_ID: &str = "x-amz-server-side-encryption-aws-kms-key-id";

@@ -1,9 +1,10 @@
 //! Conversions from variables to settings: each function takes a variable's value, and returns
 //! false if it has no effect after all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use liteio_observe::telemetry;
+use liteio_wire::private_file;
 
 use crate::cli::ServerArgs;
 
@@ -235,6 +236,15 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
         Some(_) => Ok(false),
         None => Err("not in the form NAME:KEY".to_owned()),
     }
+}
+
+pub(super) fn kms_key_file(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    kms_key(&private_file::read_mounted_secret(Path::new(value))?, arguments)
+}
+
+pub(super) fn auto_encryption(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.auto_encryption = truth(value)?;
+    Ok(true)
 }
 
 /// The names in S3Mock's list, whose ARNs end with them.

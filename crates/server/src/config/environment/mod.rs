@@ -9,7 +9,7 @@ mod table;
 pub(crate) mod unknown;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use self::give::one_directory;
 pub(crate) use self::table::table;
@@ -285,10 +285,7 @@ fn credential(name: &str, variables: &Variables) -> Result<Option<(String, Strin
     }
     let file = format!("{name}_FILE");
     let Some(path) = variables.get(&file).filter(|_| is_known(&file)) else { return Ok(None) };
-    // Container engines mount secrets there, and MinIO accepts their bare names.
-    let secret = Path::new("/run/secrets").join(path);
-    let path = if secret.is_file() { secret } else { PathBuf::from(path) };
-    match private_file::read_secret(&path) {
+    match private_file::read_mounted_secret(Path::new(path)) {
         Ok(secret) => Ok(Some((file, secret))),
         Err(reason) => error(format!("{file}: {reason}")),
     }

@@ -133,6 +133,18 @@ pub(super) const TABLE: &[Variable] = &[
         "`--master-key`: `NAME:KEY`, 32 bytes in base64, which is also the key NAME of SSE-KMS",
     ),
     row(
+        "MINIO_KMS_SECRET_KEY_FILE",
+        Minio,
+        Gives("master_key", give::kms_key_file),
+        "file with the value, also below `/run/secrets/`",
+    ),
+    row(
+        "MINIO_KMS_AUTO_ENCRYPTION",
+        Minio,
+        Gives("auto_encryption", give::auto_encryption),
+        "`on`: objects of buckets without default encryption are encrypted with the master key, as `AES256` (MinIO: `aws:kms`)",
+    ),
+    row(
         "MINIO_CONSOLE_ADDRESS",
         Minio,
         Gives("console_address", give::console_address),
