@@ -79,6 +79,47 @@ impl fmt::Debug for KeyArgs {
     }
 }
 
+/// The key of a MinIO's KMS, which a new server can go on using.
+#[derive(Args, Clone, Default)]
+pub struct MinioKmsArgs {
+    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64, which reads encrypted objects of a drive. Without a master
+    /// key it encrypts them here, too.
+    #[arg(long, value_name = "NAME:KEY", env = "MINIO_KMS_SECRET_KEY", hide_env_values = true)]
+    pub kms_secret_key: Option<String>,
+    /// File with that key, also below /run/secrets/.
+    #[arg(long, value_name = "FILE", env = "MINIO_KMS_SECRET_KEY_FILE")]
+    pub kms_secret_key_file: Option<PathBuf>,
+}
+
+impl MinioKmsArgs {
+    /// The key as NAME:KEY, if one is given. Empty variables count as unset.
+    ///
+    /// # Errors
+    /// One line: the file cannot be read.
+    pub(crate) fn text(&self) -> Result<Option<String>, String> {
+        if let Some(text) = self.kms_secret_key.as_ref().filter(|text| !text.is_empty()) {
+            return Ok(Some(text.clone()));
+        }
+        let file = self.kms_secret_key_file.as_deref();
+        let text = file
+            .filter(|path| !path.as_os_str().is_empty())
+            .map(liteio_wire::private_file::read_mounted_secret);
+        text.transpose().map_err(|reason| {
+            format!("--kms-secret-key-file (MINIO_KMS_SECRET_KEY_FILE): {reason}")
+        })
+    }
+}
+
+// Written by hand so that the key never appears in a log.
+impl fmt::Debug for MinioKmsArgs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MinioKmsArgs")
+            .field("kms_secret_key_file", &self.kms_secret_key_file)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The arguments of `liteio import minio`.
 #[derive(Args, Clone)]
 pub struct ImportMinioArgs {
@@ -93,10 +134,9 @@ pub struct ImportMinioArgs {
     /// list.
     #[arg(long, value_name = "SECRET", env = "MINIO_ROOT_PASSWORD", hide_env_values = true)]
     pub root_password: Option<String>,
-    /// Key of MinIO's KMS, NAME:KEY with 32 bytes in base64, which reads encrypted objects. Without a master key it
-    /// encrypts them here, too.
-    #[arg(long, value_name = "NAME:KEY", env = "MINIO_KMS_SECRET_KEY", hide_env_values = true)]
-    pub kms_secret_key: Option<String>,
+    #[command(flatten)]
+    /// The key that reads encrypted objects.
+    pub kms: MinioKmsArgs,
     #[command(flatten)]
     /// The destination.
     pub target: ImportTargetArgs,
@@ -132,6 +172,9 @@ pub struct ImportS3Args {
     /// Region of the service [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "AWS_REGION")]
     pub region: Option<String>,
+    #[command(flatten)]
+    /// The key of a service that is a MinIO.
+    pub kms: MinioKmsArgs,
     #[command(flatten)]
     /// The destination.
     pub target: ImportTargetArgs,

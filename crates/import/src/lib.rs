@@ -68,7 +68,13 @@ pub fn run(
 ) -> Result<bool, String> {
     match command {
         ImportCommand::Fs(arguments) => fs::run(arguments, keys(&arguments.target.keys)?),
-        ImportCommand::Minio(arguments) => minio::run(arguments, keys(&minio::keys(arguments)?)?),
-        ImportCommand::S3(arguments) => s3::run(arguments, keys(&arguments.target.keys)?),
+        ImportCommand::Minio(arguments) => {
+            minio::run(arguments, keys(&minio::keys(&arguments.target, &arguments.kms)?)?)
+        }
+        ImportCommand::S3(arguments) => {
+            let of_target = minio::keys(&arguments.target, &arguments.kms)?;
+            let is_kept = of_target.master_key != arguments.target.keys.master_key;
+            s3::run(arguments, keys(&of_target)?, is_kept)
+        }
     }
 }

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 
 use super::documents::{Documents, settings};
 use super::metadata;
+use super::minio::KEPT_KEY;
 use super::seal::{Destination, Shape, SourceEncryption};
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use crate::cli::ImportS3Args;
@@ -39,7 +40,12 @@ fn advice(wrong: WrongKey) -> &'static str {
     }
 }
 
-pub(super) fn run(arguments: &ImportS3Args, ring: KeyRing) -> Result<bool, String> {
+/// Runs the import. `keeps_key` if the master key is that of MinIO's KMS.
+pub(super) fn run(
+    arguments: &ImportS3Args,
+    ring: KeyRing,
+    keeps_key: bool,
+) -> Result<bool, String> {
     let place = Place::parse(&arguments.url)?;
     let keys = match (&arguments.access_key, &arguments.secret_key) {
         (Some(access_key), Some(secret_key)) => Some(ServiceKeys {
@@ -64,6 +70,9 @@ pub(super) fn run(arguments: &ImportS3Args, ring: KeyRing) -> Result<bool, Strin
             (reader.names(&place)?, target)
         }
     };
+    if keeps_key {
+        target.tally.note(KEPT_KEY);
+    }
     target.import(|target, jobs| reader.buckets(target, jobs, names, &place.prefix))
 }
 

@@ -117,7 +117,9 @@ impl Sealer {
             DefaultMethod::Named { key: Some(key) } => match ring.find_name(&key) {
                 Some(name) => DefaultMethod::Named { key: Some(name.to_owned()) },
                 None => {
-                    self.missing.lock().insert(key);
+                    if ring.has_master() {
+                        self.missing.lock().insert(key);
+                    }
                     DefaultMethod::Master
                 }
             },
@@ -127,6 +129,9 @@ impl Sealer {
             DefaultMethod::Named { key: None } | DefaultMethod::Master => DefaultMethod::Master,
         };
         match method == DefaultMethod::Master && !ring.has_master() {
+            true if self.decrypts => {
+                Err("with --decrypt its objects are stored without encryption".to_owned())
+            }
             true => {
                 Err("there is no master key: give the one of the server, by --master-key-file or LITEIO_MASTER_KEY. With the \
                      profile minio it is MINIO_KMS_SECRET_KEY"

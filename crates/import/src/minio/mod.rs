@@ -32,7 +32,7 @@ use liteio_store::KeyRing;
 
 use self::kms::Secrets;
 use super::target::{Failure, Target};
-use crate::cli::{ImportMinioArgs, KeyArgs};
+use crate::cli::{ImportMinioArgs, ImportTargetArgs, KeyArgs, MinioKmsArgs};
 
 /// The reason why an item of the source is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,10 @@ impl From<Failed> for Failure {
     }
 }
 
+/// The note of an import whose master key is that of MinIO's KMS.
+pub(super) const KEPT_KEY: &str = "what MinIO encrypted is encrypted here with the same key, of MINIO_KMS_SECRET_KEY: start the \
+     server with this variable and --profile minio, or with its value as LITEIO_MASTER_KEY";
+
 pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, String> {
     let root = &arguments.directory;
     drive::check(root)?;
@@ -92,11 +96,8 @@ pub(super) fn run(arguments: &ImportMinioArgs, ring: KeyRing) -> Result<bool, St
     let owner = arguments.root_user.as_deref().filter(|_| secrets.root.is_some());
     let owner = owner.unwrap_or(DEFAULT_ACCESS_KEY);
     let target = Target::open(&arguments.target, ring.clone(), Some(root), owner)?;
-    if master_of_kms(arguments).is_some() {
-        target.tally.note(
-            "what MinIO encrypted is encrypted here with the same key, of MINIO_KMS_SECRET_KEY: start the server with \
-             this variable and --profile minio, or with its value as LITEIO_MASTER_KEY",
-        );
+    if !secrets.kms.is_empty() && is_kms_key_asked(&arguments.target) {
+        target.tally.note(KEPT_KEY);
     }
     let imported = target.run(|target, jobs| walk::buckets(target, jobs, root, &secrets));
     let targets = targets::read(root, &secrets);
@@ -135,7 +136,7 @@ fn secrets_of(arguments: &ImportMinioArgs) -> Result<Secrets, String> {
         (None, None) => None,
         _ => return Err("--root-user and --root-password belong together".to_owned()),
     };
-    let kms = arguments.kms_secret_key.as_deref().map(kms_key).transpose()?;
+    let kms = arguments.kms.text()?.as_deref().map(kms_key).transpose()?;
     Ok(Secrets { root, kms: kms.into_iter().collect() })
 }
 
@@ -151,24 +152,24 @@ fn kms_key(text: &str) -> Result<[u8; 32], &'static str> {
 /// the profile `minio`.
 ///
 /// # Errors
-/// The key is not valid.
-pub(super) fn keys(arguments: &ImportMinioArgs) -> Result<KeyArgs, String> {
-    let mut keys = arguments.target.keys.clone();
-    if let Some(text) = master_of_kms(arguments) {
-        kms_key(text)?;
+/// The key is not valid, or its file cannot be read.
+pub(super) fn keys(target: &ImportTargetArgs, kms: &MinioKmsArgs) -> Result<KeyArgs, String> {
+    let mut keys = target.keys.clone();
+    if is_kms_key_asked(target)
+        && let Some(text) = kms.text()?
+    {
+        kms_key(&text)?;
         // With its name, which objects and buckets of SSE-KMS keep.
-        keys.master_key = Some(text.to_owned());
+        keys.master_key = Some(text);
     }
     Ok(keys)
 }
 
-/// The key of MinIO's KMS that is the master key of the data directory, too.
-fn master_of_kms(arguments: &ImportMinioArgs) -> Option<&str> {
-    let target = &arguments.target;
+/// `true` if the key of MinIO's KMS, where it is given, is the master key of the data directory, too.
+pub(super) fn is_kms_key_asked(target: &ImportTargetArgs) -> bool {
     let has_master = target.keys.master_key_file.is_some() || target.keys.master_key.is_some();
     // Without a master key, that is asked for.
-    let is_asked = !has_master && !target.decrypt;
-    arguments.kms_secret_key.as_deref().filter(|_| is_asked)
+    !has_master && !target.decrypt
 }
 
 /// Brings over the users of a drive, and reports the rest.

@@ -509,8 +509,20 @@ fn what_is_encrypted_stays_encrypted() {
     let refused = from(&["--data-dir", "refused"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("--master-key-file"), "{}", stderr(&refused));
+    let sealing = Request::new("PUT", "/sealed?encryption").body(
+        "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+         <SSEAlgorithm>aws:kms</SSEAlgorithm><KMSMasterKeyID>reports</KMSMasterKeyID>\
+         </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>",
+    );
+    assert_eq!(send(address, &sealing.sign(KEYS).bytes()).status, 200);
     let plain = from(&["--data-dir", "plain", "--decrypt"]);
     assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
+    // The note about the bucket agrees with the one about its objects.
+    assert!(
+        text(&plain).contains("default encryption of sealed is not brought over: with --decrypt")
+    );
+    assert!(!text(&plain).contains("master key"), "{}", text(&plain));
+    assert_eq!(ask(&server, "DELETE", "/sealed?encryption", b"").status, 204);
     assert!(text(&plain).contains("4 versions that are encrypted"), "{}", text(&plain));
 
     // A key of SSE-KMS that is missing becomes the master key, which is told once.
@@ -551,6 +563,18 @@ fn what_is_encrypted_stays_encrypted() {
         bytes(&directory.path().join(name)).windows(body.len()).any(|window| window == body)
     };
     assert!(has("plain", &large[..64]) && !has("master", &large[..64]));
+
+    // The key of a MinIO, in a file or not, is the master key if there is no other.
+    let key = "my-key:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    fs::write(directory.path().join("kms.key"), key).expect("written");
+    for (name, option) in
+        [("kms", ["--kms-secret-key", key]), ("kms2", ["--kms-secret-key-file", "kms.key"])]
+    {
+        let kept = from(&[&["--data-dir", name][..], &option].concat());
+        assert_eq!(kept.status.code(), Some(0), "{}", stderr(&kept));
+        assert!(text(&kept).contains("LITEIO_MASTER_KEY"), "{}", text(&kept));
+        assert!(!has(name, &large[..64]));
+    }
 
     let both = ["--data-dir", "both", "--master-key-file", "own.key", "--kms-key-file", "own.toml"];
     assert_eq!(from(&both).status.code(), Some(0));

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::cli::{ImportMinioArgs, ImportTargetArgs};
+use crate::cli::{ImportMinioArgs, ImportTargetArgs, MinioKmsArgs};
 
 /// A volume without objects.
 fn volume() -> (tempfile::TempDir, Volume) {
@@ -186,7 +186,7 @@ fn a_minio_that_runs_on_the_volume_is_found_by_its_arguments() {
                 directory: volume.root.clone(),
                 root_user: None,
                 root_password: None,
-                kms_secret_key: None,
+                kms: MinioKmsArgs::default(),
                 target: ImportTargetArgs::default(),
             };
             let refused = super::super::run(&arguments, KeyRing::default()).expect_err("refused");
