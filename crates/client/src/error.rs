@@ -103,6 +103,11 @@ impl Error {
         self.status() == Some(404)
     }
 
+    /// `true` if the keys are right, and have no right to this.
+    pub(crate) fn is_denied(&self) -> bool {
+        self.status() == Some(403) && self.code() == "AccessDenied"
+    }
+
     /// `true` if the reader of standard output has ended, as `head` does: nothing to report.
     pub(crate) fn is_closed_output(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

@@ -159,6 +159,23 @@ pub(crate) async fn folder_or_object(
     }
 }
 
+/// The same for a verb that needs no listing: to a user who may not list, a name without a slash at its end is an
+/// object.
+///
+/// # Errors
+/// It cannot be found out, for another reason.
+pub(crate) async fn object_unless_folder(
+    session: &Session,
+    target: &Target,
+) -> Result<Named, Error> {
+    match (folder_or_object(session, target, Listed::Objects).await, target) {
+        (Err(error), Target::Remote(remote)) if error.is_denied() => {
+            Ok(Named::Object(remote.clone()))
+        }
+        (named, _) => named,
+    }
+}
+
 pub(crate) fn modified(metadata: &std::fs::Metadata) -> Option<Timestamp> {
     metadata.modified().ok().and_then(of_system)
 }

@@ -11,7 +11,7 @@ mod upload;
 
 use std::sync::Arc;
 
-pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified};
+pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified, object_unless_folder};
 pub(crate) use pool::Pool;
 pub(crate) use protection::{Kept, NO_LOCK, has_lock};
 pub(crate) use reader::Reader;

@@ -16,7 +16,7 @@ use crate::session::{Progress, Session};
 use crate::target::Target;
 use crate::transfer::{
     Job, Listing, Named, Pool, Properties, copy, folder_or_object, is_same, is_within, modified,
-    names_within, refuse_same,
+    names_within, object_unless_folder, refuse_same,
 };
 
 /// Fate of a source after its copy is complete.
@@ -301,7 +301,7 @@ async fn is_folder(session: &Session, target: &Target) -> Result<bool, Error> {
         Target::Local(local) => Ok(target.ends_with_slash() || local.path().is_dir()),
         Target::Remote(_) if target.ends_with_slash() => Ok(true),
         Target::Remote(_) => {
-            let named = folder_or_object(session, target, Listed::Objects).await?;
+            let named = object_unless_folder(session, target).await?;
             Ok(matches!(named, Named::Folder(_)))
         }
     }

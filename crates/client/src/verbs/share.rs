@@ -9,11 +9,10 @@ use serde::Serialize;
 use super::SUCCESS;
 use crate::cli::{ShareDownloadArgs, ShareUploadArgs, ShareVerb};
 use crate::error::Error;
-use crate::s3::Listed;
 use crate::session::Session;
 use crate::target::{Remote, Target};
 use crate::text::{in_words, parse_duration};
-use crate::transfer::{Listing, Named, folder_or_object};
+use crate::transfer::{Listing, Named, object_unless_folder};
 
 /// Longest validity of a signature.
 const EXPIRY_MAX: Duration = Duration::from_secs(7 * 86_400);
@@ -50,32 +49,65 @@ pub(super) async fn run(session: &Arc<Session>, verb: ShareVerb) -> Result<(), E
 
 async fn download(session: &Session, arguments: &ShareDownloadArgs) -> Result<(), Error> {
     let expiry = expiry(&arguments.expire)?;
-    let version = arguments.version_id.as_deref();
-    if version.is_some() && arguments.recursive {
+    if arguments.version_id.is_some() && arguments.recursive {
         return Err(Error::refused("--version-id cannot be used with --recursive"));
     }
     for text in &arguments.targets {
-        let remote = Target::bucket(session, text)?;
-        // The request also learns the region of the bucket; no other request would.
-        remote.s3.head_bucket(&remote.bucket).await?;
-        let target = Target::Remote(remote.clone());
-        match folder_or_object(session, &target, Listed::Objects).await? {
-            Named::Object(remote) => {
-                remote.s3.head(&remote.bucket, &remote.key, version).await?;
-                tell_download(session, &remote, version, expiry)?;
-            }
-            Named::Folder(folder) => {
-                let mut listing = Listing::below(&folder, arguments.recursive).await?;
-                while let Some(item) = listing.next(session).await? {
-                    if !item.entry.is_folder {
-                        let remote = remote.with_key(&item.entry.key);
-                        tell_download(session, &remote, None, expiry)?;
-                    }
-                }
-            }
-        }
+        let result = download_one(session, arguments, text, expiry).await;
+        report(session, text, result)?;
     }
     Ok(())
+}
+
+async fn download_one(
+    session: &Session,
+    arguments: &ShareDownloadArgs,
+    text: &str,
+    expiry: Duration,
+) -> Result<(), Error> {
+    let version = arguments.version_id.as_deref();
+    let remote = Target::bucket(session, text)?;
+    learn_region(&remote).await?;
+    match object_unless_folder(session, &Target::Remote(remote.clone())).await? {
+        Named::Object(remote) => {
+            remote.s3.head(&remote.bucket, &remote.key, version).await?;
+            tell_download(session, &remote, version, expiry)
+        }
+        Named::Folder(folder) => {
+            let mut listing = Listing::below(&folder, arguments.recursive).await?;
+            while let Some(item) = listing.next(session).await? {
+                if !item.entry.is_folder {
+                    let remote = remote.with_key(&item.entry.key);
+                    tell_download(session, &remote, None, expiry)?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Learns the region of the bucket, which the link is signed for; no other request would. A user of single objects
+/// may have no right to the bucket.
+async fn learn_region(remote: &Remote) -> Result<(), Error> {
+    match remote.s3.head_bucket(&remote.bucket).await {
+        Err(error) if error.is_denied() => Ok(()),
+        result => result,
+    }
+}
+
+/// Reports the failure of one target, so that the others are shared.
+///
+/// # Errors
+/// Standard output is closed.
+fn report(session: &Session, text: &str, result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error @ Error::Output(_)) => Err(error),
+        Err(error) => {
+            session.output.failure(&format!("Unable to share `{text}`."), &error);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 fn tell_download(
@@ -97,32 +129,38 @@ fn tell_download(
 async fn upload(session: &Session, arguments: &ShareUploadArgs) -> Result<(), Error> {
     let expiry = expiry(&arguments.expire)?;
     for text in &arguments.targets {
-        let remote = Target::bucket(session, text)?;
-        let Remote { s3, bucket, key, .. } = &remote;
-        if (key.is_empty() || key.ends_with('/')) && !arguments.recursive {
-            let reason = format!("'{text}' is a folder; add --recursive to allow any key in it");
-            return Err(Error::refused(reason));
-        }
-        s3.head_bucket(bucket).await?;
-        let content_type = arguments.content_type.as_deref();
-        let form = s3.post_form(bucket, key, arguments.recursive, content_type, expiry)?;
-        let fields: String = form
-            .fields
-            .iter()
-            .map(|(name, value)| format!("-F {name}={} ", quoted(value)))
-            .collect();
-        let name = if arguments.recursive { "<NAME>" } else { "" };
-        let share =
-            format!("curl {} {fields}-F key={}{name} -F file=@<FILE>", form.url, quoted(key));
-        session.output.print(&ShareMessage {
-            status: SUCCESS,
-            url: s3.url(bucket, key),
-            share,
-            time_left: nanoseconds(expiry),
-            content_type: arguments.content_type.clone(),
-        })?;
+        let result = upload_one(session, arguments, text, expiry).await;
+        report(session, text, result)?;
     }
     Ok(())
+}
+
+async fn upload_one(
+    session: &Session,
+    arguments: &ShareUploadArgs,
+    text: &str,
+    expiry: Duration,
+) -> Result<(), Error> {
+    let remote = Target::bucket(session, text)?;
+    let Remote { s3, bucket, key, .. } = &remote;
+    if (key.is_empty() || key.ends_with('/')) && !arguments.recursive {
+        let reason = format!("'{text}' is a folder; add --recursive to allow any key in it");
+        return Err(Error::refused(reason));
+    }
+    learn_region(&remote).await?;
+    let content_type = arguments.content_type.as_deref();
+    let form = s3.post_form(bucket, key, arguments.recursive, content_type, expiry)?;
+    let fields: String =
+        form.fields.iter().map(|(name, value)| format!("-F {name}={} ", quoted(value))).collect();
+    let name = if arguments.recursive { "<NAME>" } else { "" };
+    let share = format!("curl {} {fields}-F key={}{name} -F file=@<FILE>", form.url, quoted(key));
+    session.output.print(&ShareMessage {
+        status: SUCCESS,
+        url: s3.url(bucket, key),
+        share,
+        time_left: nanoseconds(expiry),
+        content_type: arguments.content_type.clone(),
+    })
 }
 
 fn expiry(text: &str) -> Result<Duration, Error> {

@@ -111,6 +111,48 @@ fn users_groups_and_policies_are_those_of_the_server() {
     }
 }
 
+/// As with `mc`: the right for the object is enough, without the right to list its bucket.
+#[test]
+fn keys_for_one_operation_copy_move_and_share() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "a/photos"]);
+    shell.put("a/photos/x", b"one");
+    shell.write("file", b"two");
+    for (user, actions) in [
+        ("getter", r#""s3:GetObject""#),
+        ("putter", r#""s3:PutObject""#),
+        ("mover", r#""s3:GetObject", "s3:PutObject", "s3:DeleteObject""#),
+    ] {
+        let policy = format!(
+            r#"{{"Version": "2012-10-17", "Statement": [{{"Effect": "Allow", "Action": [{actions}],
+                "Resource": "arn:aws:s3:::photos/*"}}]}}"#
+        );
+        shell.write("policy.json", policy);
+        let file = shell.path("policy.json").display().to_string();
+        shell.ok(&["admin", "user", "add", "a", user, "a-long-secret"]);
+        shell.ok(&["admin", "policy", "create", "a", user, &file]);
+        shell.ok(&["admin", "policy", "attach", "a", user, "--user", user]);
+    }
+    let file = shell.path("file").display().to_string();
+    let copy = shell.path("copy").display().to_string();
+    for (user, arguments) in [
+        ("putter", &["cp", &file, "a/photos/new"][..]),
+        ("putter", &["share", "upload", "a/photos/new"]),
+        ("putter", &["share", "upload", "--recursive", "a/photos/in/"]),
+        ("getter", &["cp", "a/photos/x", &copy]),
+        ("getter", &["share", "download", "a/photos/x"]),
+        ("mover", &["cp", "a/photos/x", "a/photos/y"]),
+        ("mover", &["mv", "a/photos/y", "a/photos/z"]),
+        ("mover", &["mv", &file, "a/photos/moved"]),
+    ] {
+        let (is_ok, told) = by(&shell, user, "a-long-secret", arguments);
+        assert!(is_ok, "{user} {arguments:?}: {told}");
+    }
+    assert_eq!(shell.keys("a/photos"), ["moved", "new", "x", "z"]);
+    let (is_ok, told) = by(&shell, "putter", "a-long-secret", &["share", "download", "a/photos/x"]);
+    assert!(!is_ok && told.contains("`a/photos/x`") && told.contains("AccessDenied"), "{told}");
+}
+
 #[test]
 fn access_keys_are_made_listed_changed_and_removed() {
     let shell = Shell::start();
