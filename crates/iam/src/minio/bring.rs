@@ -36,6 +36,28 @@ pub struct FormerUsers {
     pub service_accounts: Vec<FormerServiceAccount>,
 }
 
+impl FormerUsers {
+    /// `true` if the policy of this name may deny something, or cannot be read.
+    fn may_deny(&self, name: &str) -> bool {
+        self.policies.iter().any(|(known, document)| known == name && !only_allows(document))
+    }
+
+    /// `true` if the members of a group have more rights without it.
+    fn restricts(&self, group: &FormerGroup) -> bool {
+        !group.is_enabled || group.policies.iter().any(|name| self.may_deny(name))
+    }
+}
+
+/// `true` for a document whose statements all allow something: its holder has fewer rights without it.
+fn only_allows(document: &str) -> bool {
+    let document: Value = serde_json::from_str(document).unwrap_or_default();
+    let statements = match &document["Statement"] {
+        Value::Array(statements) => statements.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    statements.iter().all(|statement| statement["Effect"] == "Allow")
+}
+
 /// A user of a MinIO.
 #[derive(Default)]
 pub struct FormerUser {
@@ -186,11 +208,15 @@ impl Desk<'_> {
                 }
             }
         }
+        let mut new_users = BTreeSet::new();
         for user in &former.users {
             match self.user(&user.access_key).is_ok() {
                 true => brought.present += 1,
                 false => {
                     let made = self.bring_user(user, former, &mut brought.notes);
+                    if made.is_ok() {
+                        new_users.insert(user.access_key.as_str());
+                    }
                     brought.count(format!("the user {}", user.access_key), made);
                 }
             }
@@ -200,6 +226,9 @@ impl Desk<'_> {
                 true => brought.present += 1,
                 false => {
                     let made = self.bring_group(group, former, &mut brought.notes);
+                    if made.is_err() && former.restricts(group) {
+                        self.disable_members(group, &new_users, &mut brought.notes);
+                    }
                     brought.count(format!("the group {}", group.name), made);
                 }
             }
@@ -219,10 +248,31 @@ impl Desk<'_> {
         brought
     }
 
-    /// The names of the policies to attach to a holder, separated by commas.
+    /// Disables the new users in a group that is not brought over: without it they would have more rights.
+    fn disable_members(
+        &mut self,
+        group: &FormerGroup,
+        new_users: &BTreeSet<&str>,
+        notes: &mut Vec<String>,
+    ) {
+        let members = group.members.iter().filter(|member| new_users.contains(member.as_str()));
+        for member in members {
+            let told = match self.set_user_status(member, "disabled") {
+                Ok(()) => format!(
+                    "the user {member} is disabled: MinIO's group {}, which is not brought over, may take rights from him",
+                    group.name
+                ),
+                Err(error) => format!("the user {member} is not disabled: {}", error.message()),
+            };
+            notes.push(told);
+        }
+    }
+
+    /// The names of the policies to attach to a holder, separated by commas. A policy that only allows and could not be
+    /// brought over is left out.
     ///
     /// # Errors
-    /// A policy could not be brought over: it may deny what others allow.
+    /// A policy that may deny what others allow could not be brought over.
     fn attachable(
         &self,
         holder: &str,
@@ -236,9 +286,14 @@ impl Desk<'_> {
                 Ok(_) => {
                     names.insert(name.as_str());
                 }
-                Err(_) if former.policies.iter().any(|(known, _)| known == name) => {
-                    let reason = format!("Its policy {name} could not be brought over.");
+                Err(_) if former.may_deny(name) => {
+                    let reason = format!(
+                        "Its policy {name}, which may deny something, could not be brought over."
+                    );
                     return Err(super::invalid_argument(reason));
+                }
+                Err(_) if former.policies.iter().any(|(known, _)| known == name) => {
+                    notes.push(format!("{holder} is brought over without its policy {name}"));
                 }
                 // MinIO ignores it, too.
                 Err(_) => notes.push(format!("{holder} had the policy {name}, which MinIO lacks")),
@@ -399,6 +454,62 @@ mod tests {
 
         let again = bring(&settings, &store, &ring, &former()).expect("brought");
         assert_eq!((again.made, again.present), (0, 7), "{again:?}");
+    }
+
+    /// IAM's names have no spaces and colons, MinIO's may.
+    #[test]
+    fn a_name_that_iam_lacks_takes_no_more_than_its_own_rights_and_gives_none() {
+        let allow = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::*"]}]}"#;
+        let deny = allow.replace("Allow", "Deny");
+        let user = |name: &str, policies: &[&str]| FormerUser {
+            access_key: name.to_owned(),
+            secret_key: format!("{name}-secret"),
+            is_enabled: true,
+            policies: policies.iter().map(|&it| it.to_owned()).collect(),
+        };
+        let group = |name: &str, member: &str, is_enabled, policy: &str| FormerGroup {
+            name: name.to_owned(),
+            members: vec![member.to_owned()],
+            is_enabled,
+            policies: vec![policy.to_owned()],
+        };
+        let former = FormerUsers {
+            root: "old-root".to_owned(),
+            policies: vec![
+                ("reading".to_owned(), allow.to_owned()),
+                ("team a rw".to_owned(), allow.to_owned()),
+                ("no:reading".to_owned(), deny),
+            ],
+            users: vec![
+                user("dora", &["team a rw", "reading"]),
+                user("erik", &["no:reading", "reading"]),
+                user("disabled-by-group", &["reading"]),
+                user("denied-by-group", &["reading"]),
+                user("denied-by-policy", &["reading"]),
+                user("allowed-by-group", &["reading"]),
+            ],
+            groups: vec![
+                group("Dev Team", "disabled-by-group", false, "reading"),
+                group("Night Shift", "denied-by-group", true, "no:reading"),
+                group("night", "denied-by-policy", true, "no:reading"),
+                group("Day Shift", "allowed-by-group", true, "reading"),
+            ],
+            service_accounts: Vec::new(),
+        };
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let ring = KeyRing::default();
+        let settings = IdentitySettings::new(CredentialsSource::well_known());
+        let brought = bring(&settings, &store, &ring, &former).expect("brought");
+        let configured = ConfiguredUsers::read(&settings).expect("read");
+        let users = Users::open(configured, &store, &ring).expect("opens");
+        let policies = |id: &str| users.current().now().find(id).map(|it| it.user.policies.len());
+        assert_eq!(policies("dora"), Some(1), "{brought:?}");
+        assert_eq!(policies("allowed-by-group"), Some(1), "{brought:?}");
+        for name in ["erik", "disabled-by-group", "denied-by-group", "denied-by-policy"] {
+            assert_eq!(policies(name), None, "{name}: {brought:?}");
+        }
+        let disabled = brought.notes.iter().filter(|it| it.contains("is disabled")).count();
+        assert_eq!((disabled, brought.left_out.len()), (3, 7), "{brought:?}");
     }
 
     #[test]

@@ -109,6 +109,12 @@ pub(super) fn read(root: &Path, secrets: &Secrets) -> Found {
         let policy = document.get("Policy").unwrap_or(&document).to_string();
         found.users.policies.push((name, policy));
     }
+    // One that cannot be read may deny something: without it, its holders would have more rights.
+    for name in reader.names("policies", "/policy.json", &mut Found::default()) {
+        if !found.users.policies.iter().any(|(known, _)| *known == name) {
+            found.users.policies.push((name, String::new()));
+        }
+    }
     let mut of_users = policies_of("users", &mut found);
     for (access_key, identity) in reader.all::<Identity>("users", "/identity.json", &mut found) {
         let Credentials { secret_key, status, .. } = identity.credentials;
