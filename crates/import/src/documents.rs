@@ -50,7 +50,12 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
     if !documents.lifecycle.is_empty() {
         let is_tier = |class: &str| target.tiers.iter().any(|tier| tier == class);
         match foreign::lifecycle(documents.lifecycle, &is_tier) {
-            Ok(lifecycle) => settings.lifecycle = Some(lifecycle),
+            Ok((lifecycle, unusable)) => {
+                settings.lifecycle = Some(lifecycle);
+                for rule in unusable {
+                    left_out(&format!("lifecycle rule {}", rule.id), &rule.reason);
+                }
+            }
             Err(reason) => left_out("lifecycle", &reason),
         }
     }
@@ -256,6 +261,22 @@ mod tests {
         assert_eq!(target.tally.skipped(), 0);
         let text = String::from_utf8_lossy(&taken[0].1);
         assert!(text.contains("NotAction") && !text.contains("null"), "{text}");
+    }
+
+    #[test]
+    fn a_lifecycle_rule_that_cannot_be_taken_is_left_out_alone() {
+        let only_minio = "<Rule><ID>markers</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter>\
+             <DelMarkerExpiration><Days>3</Days></DelMarkerExpiration></Rule>";
+        let expiring = "<Rule><ID>short</ID><Status>Enabled</Status><Filter><Prefix>tmp/</Prefix></Filter>\
+             <Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>";
+        let document = transition("COLD")
+            .replace("</LifecycleConfiguration>", &format!("{only_minio}\n{expiring}"));
+        let documents = Documents { lifecycle: document.as_bytes(), ..Default::default() };
+        let target = target(KeyRing::default(), &[]);
+        let taken = settings(&target, "bucket", &documents).lifecycle.expect("a lifecycle");
+        let taken = format!("{taken:?}");
+        assert!(taken.contains("short") && !taken.contains("markers"), "{taken}");
+        assert_eq!(target.tally.skipped(), 2, "the rules old and markers");
     }
 
     #[test]

@@ -18,11 +18,45 @@ use super::{
 /// Elements of MinIO in rules, which have no place in them here.
 const MINIO_ONLY: [&str; 2] = ["ExpiredObjectAllVersions", "DelMarkerExpiration"];
 
-/// Parses lifecycle rules, of a server with the tiers for which `is_tier` is true.
+/// A lifecycle rule that a bucket cannot have here.
+#[derive(Debug)]
+pub struct LeftOutRule {
+    /// Its ID.
+    pub id: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Parses lifecycle rules, of a server with the tiers for which `is_tier` is true, and names those that a bucket cannot have. A
+/// bucket without one of its rules keeps more, never less.
 ///
 /// # Errors
-/// The reason why the document is rejected.
-pub fn lifecycle(document: &[u8], is_tier: &dyn Fn(&str) -> bool) -> Result<Lifecycle, String> {
+/// The reason why the document is rejected, or all of its rules.
+pub fn lifecycle(
+    document: &[u8],
+    is_tier: &dyn Fn(&str) -> bool,
+) -> Result<(Lifecycle, Vec<LeftOutRule>), String> {
+    let whole = match rules_of(document, is_tier) {
+        Ok(lifecycle) => return Ok((lifecycle, Vec::new())),
+        Err(reason) => reason,
+    };
+    let text = String::from_utf8_lossy(document);
+    let Some((head, rules, tail)) = split_rules(&text) else { return Err(whole) };
+    let (mut kept, mut left_out) = (String::new(), Vec::new());
+    for rule in rules {
+        match rules_of(format!("{head}{rule}{tail}").as_bytes(), is_tier) {
+            Ok(_) => kept.push_str(rule),
+            Err(reason) => left_out.push(LeftOutRule { id: id_of(rule).to_owned(), reason }),
+        }
+    }
+    if kept.is_empty() {
+        return Err(whole);
+    }
+    let lifecycle = rules_of(format!("{head}{kept}{tail}").as_bytes(), is_tier)?;
+    Ok((lifecycle, left_out))
+}
+
+fn rules_of(document: &[u8], is_tier: &dyn Fn(&str) -> bool) -> Result<Lifecycle, String> {
     let Ok(lifecycle) = bucket_settings::from_xml::<BucketLifecycleConfiguration>(document) else {
         let text = String::from_utf8_lossy(document);
         let element = MINIO_ONLY.iter().find(|element| text.contains(&format!("<{element}>")));
@@ -34,6 +68,21 @@ pub fn lifecycle(document: &[u8], is_tier: &dyn Fn(&str) -> bool) -> Result<Life
         });
     };
     bucket_lifecycle::parse(lifecycle, is_tier).map_err(reason)
+}
+
+/// The rules of a document, and the text before and after them. By text, because an element that is unknown here makes the
+/// document unreadable.
+fn split_rules(text: &str) -> Option<(&str, Vec<&str>, &str)> {
+    const END: &str = "</Rule>";
+    let start = text.find("<Rule>")?;
+    let end = text.rfind(END)? + END.len();
+    let rules = text.get(start..end)?.split_inclusive(END).collect();
+    Some((&text[..start], rules, &text[end..]))
+}
+
+fn id_of(rule: &str) -> &str {
+    let id = rule.split_once("<ID>").and_then(|(_, rest)| rest.split_once("</ID>"));
+    id.map_or("without ID", |(id, _)| id)
 }
 
 /// Checks bucket tags. Returns the document as stored.
