@@ -354,6 +354,9 @@ pub(crate) struct MirrorArgs {
     /// No effect: the command always continues after a failure.
     #[arg(long, hide = true)]
     pub(crate) skip_errors: bool,
+    /// No effect: requests are always repeated after a failure that may pass.
+    #[arg(long, hide = true)]
+    pub(crate) retry: bool,
     /// No effect: there is no summary.
     #[arg(long, hide = true)]
     pub(crate) summary: bool,

@@ -109,7 +109,11 @@ const ABSENT_OPTIONS: [(&[&str], &[&str], &str); 15] = [
     ),
     (&["--legal-hold"], &[], "use `legalhold set` for the copy"),
     (&["--continue", "-c"], &["cp", "mv"], "use `mirror`, which leaves out what is there"),
-    (&["--retry"], &["mirror"], "leave it out: requests are repeated without it"),
+    (
+        &["--exclude-storageclass"],
+        &["mirror"],
+        "objects of all classes are mirrored: `ls --recursive --json SOURCE` shows their classes, and --exclude takes names",
+    ),
     (
         &["--recursive", "-r"],
         &["tag"],

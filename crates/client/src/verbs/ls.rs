@@ -161,6 +161,11 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
                 Named::Folder(folder) => folder,
                 Named::Object(_) => target.clone(),
             };
+            if let Target::Remote(folder) = &start
+                && !folder.key.is_empty()
+            {
+                lines.url = folder.s3.url(&folder.bucket, &folder.key);
+            }
             let mut listing = Listing::of(&start, arguments.recursive, listed).await?;
             while let Some(item) = listing.next(session).await? {
                 lines.add(item)?;

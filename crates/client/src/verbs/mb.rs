@@ -63,7 +63,9 @@ async fn make(session: &Session, arguments: &MbArgs, target: &str) -> Result<Str
             if arguments.ignore_existing
                 && matches!(error.code(), EXISTS | "BucketAlreadyExists") =>
         {
-            remote.s3.region_of(&remote.bucket)
+            // The region of the request need not be that of the bucket, and its user may not ask for it.
+            let known = |_| remote.s3.region_of(&remote.bucket);
+            remote.s3.location(&remote.bucket).await.unwrap_or_else(known)
         }
         made => made?,
     };

@@ -337,6 +337,25 @@ fn settings_of_buckets_are_set_and_shown() {
     assert!(shell.fails(&["anonymous", "set", "private", "a/bucket"]).contains("get-json"));
 }
 
+/// As `mc` prints them: a program joins the URL and the key.
+#[test]
+fn the_documents_have_the_url_of_the_folder_and_the_region_of_the_bucket() {
+    let shell = Shell::start();
+    let made = shell.json(&["mb", "--region", "eu-west-1", "a/bucket"]);
+    assert_eq!(made[0]["region"], "eu-west-1");
+    assert_eq!(shell.json(&["mb", "-p", "a/bucket"])[0]["region"], "eu-west-1");
+    shell.put("a/bucket/dir/x", b"one");
+    for (target, expected) in [
+        ("a/bucket", "bucket/"),
+        ("a/bucket/dir", "bucket/dir/"),
+        ("a/bucket/dir/", "bucket/dir/"),
+        ("a/bucket/di", "bucket/di"),
+    ] {
+        let url = format!("{}/{expected}", shell.url);
+        assert_eq!(shell.json(&["ls", target])[0]["url"], url, "{target}");
+    }
+}
+
 #[test]
 fn links_work_without_credentials() {
     let shell = Shell::start();
@@ -514,7 +533,16 @@ fn former_names_of_verbs_still_work() {
     shell.ok(&[&add[..], &["--lookup", "dns"]].concat());
     assert!(shell.ok(&["alias", "list", "older", "--json"]).contains("\"path\":\"off\""));
     shell.write("site/page", "x");
-    shell.ok(&["mirror", "-a", "--skip-errors", "--summary", "--debug", "site", "old/bucket"]);
+    shell.ok(&[
+        "mirror",
+        "-a",
+        "--skip-errors",
+        "--retry",
+        "--summary",
+        "--debug",
+        "site",
+        "old/bucket",
+    ]);
     shell.ok(&["cp", "--preserve", "--limit-upload", "10MiB", "site/page", "old/bucket/copy"]);
     for (arguments, expected) in [
         (&["ilm", "tier", "ls", "old"][..], "mc ilm tier"),
@@ -538,6 +566,10 @@ fn former_names_of_verbs_still_work() {
         (&["replicate", "backlog", "old/bucket"], "the metrics of the server"),
         (&["sql", "-e", "select * from S3Object", "old/bucket/page"], "S3 Select is not supported"),
         (&["tree", "old/bucket"], "`ls --recursive TARGET`"),
+        (
+            &["mirror", "--exclude-storageclass", "GLACIER", "old/bucket", "site"],
+            "`--exclude-storageclass` is not part of this client",
+        ),
         (&["--json", "get", "old/bucket/page", "page"], "`cp ALIAS/BUCKET/KEY FILE`"),
         (&["vectors", "query", "--return-distance"], "aws s3vectors"),
         (&["user", "add", "old", "name"], "`admin --help`"),
