@@ -66,7 +66,7 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
 /// As those of [`read_secret`].
 pub fn read_mounted_secret(path: &Path) -> Result<String, String> {
     let mounted = Path::new("/run/secrets").join(path);
-    read_secret(if mounted.is_file() { &mounted } else { path })
+    read_secret(if mounted.is_file() { mounted.as_path() } else { path })
 }
 
 /// Replaces a file atomically. A new one is readable by its owner only, another one keeps owner, group and mode: the
