@@ -319,7 +319,7 @@ fn local(variable: impl Fn(&str) -> Option<String>) -> Result<Alias, String> {
     let (mut access_key, mut secret_key) = (DEFAULT_KEYS.0.to_owned(), DEFAULT_KEYS.1.to_owned());
     for (access, secret) in KEYS {
         // The server would refuse one without the other.
-        if let (Some(own_access), Some(own_secret)) = (key(access, &given)?, key(secret, &given)?) {
+        if let (Some(own_access), Some(own_secret)) = (key(access, given)?, key(secret, given)?) {
             (access_key, secret_key) = (own_access, own_secret);
             break;
         }
