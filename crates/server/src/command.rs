@@ -33,7 +33,7 @@ use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry::{self, LogGuard};
 use liteio_store::{Clock as _, DEFAULT_DIRECTORY, SystemClock, silence_panics_of_damage};
-use liteio_wire::serve::stop_signal;
+use liteio_wire::serve::StopSignals;
 
 /// Exit code: the server cannot start or is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -373,10 +373,9 @@ async fn serve_until_told(
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
     let terminal = Terminal::of_process();
     // Before the start, so that a signal during the start is not lost.
-    let stop_signal = stop_signal().map_err(signal)?;
+    let mut stop_signals = StopSignals::catch().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
-    tokio::pin!(stop_signal);
     // Before the start: a script that cannot be run leaves nothing behind.
     let scripts = match config.profile {
         Some(Profile::Localstack) => {
@@ -387,7 +386,7 @@ async fn serve_until_told(
     health::note_scripts(!scripts.is_empty());
     let server = tokio::select! {
         server = Server::spawn(config.clone()) => server?,
-        name = &mut stop_signal => {
+        name = stop_signals.recv() => {
             tracing::info!(signal = name, "stopped during startup");
             return Ok(None);
         }
@@ -403,9 +402,9 @@ async fn serve_until_told(
         let endpoint = server.endpoint();
         let result = tokio::select! {
             result = scripts.run(&endpoint, &config.region) => result,
-            name = &mut stop_signal => {
+            name = stop_signals.recv() => {
                 tracing::info!(signal = name, "stopped during a startup script");
-                server.stop().await;
+                server.stop_at_once_if_told(&mut stop_signals).await;
                 return Ok(None);
             }
         };
@@ -435,11 +434,11 @@ async fn serve_until_told(
     });
     let name = loop {
         tokio::select! {
-            name = &mut stop_signal => break name,
+            name = stop_signals.recv() => break name,
             () = &mut pings => {}
             reason = server.over() => {
                 tracing::error!(reason, "stopping");
-                server.stop().await;
+                server.stop_at_once_if_told(&mut stop_signals).await;
                 return Ok(Some(reason));
             }
             Some(()) = scrub_signal.recv() => server.scrub(),
@@ -451,9 +450,14 @@ async fn serve_until_told(
         }
     };
     tracing::info!(signal = name, "stopping");
+    let requests = server.requests_in_flight();
+    if requests > 0 {
+        let hint = "a second Ctrl-C or SIGTERM cuts them off";
+        tracing::info!(requests, "waiting up to 30 s for requests in flight; {hint}");
+    }
     if let Some(notifier) = &notifier {
         notifier.stopping();
     }
-    server.stop().await;
+    server.stop_at_once_if_told(&mut stop_signals).await;
     Ok(None)
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::banner::{self, Encryption};
@@ -14,7 +14,9 @@ use crate::config::Config;
 use crate::made_credentials::MadeCredentials;
 #[cfg(feature = "testkit")]
 use liteio_testkit::TestControl;
+use liteio_wire::budget::{Budget, Resource};
 use liteio_wire::front::Handler;
+use liteio_wire::serve::StopSignals;
 use liteio_wire::tls::{Certificates, fingerprint};
 
 /// Describes the state of a server in a few words each time it is called.
@@ -33,7 +35,10 @@ pub struct ServerHandle {
     #[cfg(feature = "testkit")]
     pub(super) test_control: Option<TestControl>,
     pub(super) handler: Arc<dyn Handler>,
+    pub(super) budget: Arc<Budget>,
     pub(super) stop: watch::Sender<bool>,
+    /// Cuts off the requests in flight of a server that is stopping.
+    pub(super) cut: Arc<Notify>,
     /// Describes the readiness; `None` for a handler that is not ours.
     pub(super) condition: Option<Condition>,
     /// Of one of several servers.
@@ -166,6 +171,24 @@ impl ServerHandle {
             return reason.clone().unwrap_or_default();
         }
         std::future::pending().await
+    }
+
+    /// The number of requests in flight.
+    pub(crate) fn requests_in_flight(&self) -> u64 {
+        self.budget.used(Resource::Requests)
+    }
+
+    /// Stops as [`stop`](ServerHandle::stop) does, without waiting for the requests in flight once `signals` has another one.
+    pub(crate) async fn stop_at_once_if_told(self, signals: &mut StopSignals) {
+        let cut = Arc::clone(&self.cut);
+        let stopped = self.stop();
+        tokio::pin!(stopped);
+        loop {
+            tokio::select! {
+                () = &mut stopped => return,
+                _ = signals.recv() => cut.notify_one(),
+            }
+        }
     }
 
     /// Stops accepting connections, finishes the requests in flight (for 30 seconds at most), and

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use liteio_store::{DirectoryUse, Store};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::{ServerError, ServerHandle};
 use crate::backup::{
@@ -155,7 +155,8 @@ pub(super) async fn spawn(
     let plain = plain.map(|(socket, _)| Listener { socket, tls: None, entrance });
     let mut listeners = vec![Listener { socket, tls, entrance }];
     listeners.extend(plain.into_iter().chain(sites).chain(console).chain(catalog));
-    let task = tokio::spawn(serve::run(listeners, front, stopping));
+    let (budget, cut) = (Arc::clone(&front.budget), Arc::new(Notify::new()));
+    let task = tokio::spawn(serve::run(listeners, front, stopping, Arc::clone(&cut)));
     Ok(ServerHandle {
         address,
         plain_address,
@@ -167,7 +168,9 @@ pub(super) async fn spawn(
         #[cfg(feature = "testkit")]
         test_control,
         handler,
+        budget,
         stop,
+        cut,
         condition,
         over,
         task: Some(task),

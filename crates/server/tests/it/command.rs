@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Linked, so that the standard library finds it in a static program, too: it starts a command that has a directory by `fork`
 /// otherwise, and the pages of all tests are copied in the kernel.
@@ -129,10 +130,16 @@ impl Running {
         }
     }
 
+    /// Sends a signal.
+    pub(crate) fn send(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
     /// Sends a signal, waits for the end, returns the exit code and what was logged.
     pub(crate) fn signal(mut self, name: &str) -> (Option<i32>, String) {
-        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
+        self.send(name);
         let mut log = String::new();
         let mut stderr = self.child.stderr.take().expect("a pipe");
         stderr.read_to_string(&mut log).expect("text");
@@ -369,6 +376,47 @@ fn it_starts_without_settings_says_how_to_use_it_and_stops_on_signals() {
         let gone = liteio(&directory).args(["health", &endpoint]).output().expect("it runs");
         assert_eq!(gone.status.code(), Some(1));
         assert_eq!(stderr(&gone).lines().count(), 1, "{}", stderr(&gone));
+    }
+}
+
+/// Sends a request to a server that checks no signatures. Returns the connection, and the status of the first answer.
+fn ask(address: &str, request: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).expect("it accepts");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut status = String::new();
+    let mut answer = BufReader::new(stream.try_clone().expect("a second handle"));
+    answer.read_line(&mut status).expect("it answers");
+    (stream, status)
+}
+
+#[test]
+fn a_second_signal_cuts_off_the_requests_that_the_first_waits_for() {
+    let directory = directory();
+    let arguments = ["--no-auth", "--bucket", "mine", "--address", "127.0.0.1:0"];
+    for signal in ["INT", "TERM"] {
+        let mut server = Running::start_with(&directory, &arguments, &[]);
+        let address = server.endpoint().strip_prefix("http://").expect("a URL").to_owned();
+        let put =
+            |key| format!("PUT /mine/{key} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 4\r\n");
+        let (_, kept) = ask(&address, &format!("{}\r\nkept", put("kept")));
+        assert_eq!(kept, "HTTP/1.1 200 OK\r\n");
+        // It is answered once the server waits for the body, which never comes.
+        let (_open, waits) = ask(&address, &format!("{}expect: 100-continue\r\n\r\n", put("open")));
+        assert_eq!(waits, "HTTP/1.1 100 Continue\r\n");
+        server.send(signal);
+        let told = server.logs("waiting up to 30 s for requests in flight");
+        assert!(told.contains("a second Ctrl-C or SIGTERM cuts them off requests="), "{told}");
+        let begun = Instant::now();
+        let (code, log) = server.signal(signal);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{log}");
+        assert_eq!(code, Some(0), "{log}");
+        assert!(log.contains("requests still in flight are cut off"), "{log}");
+    }
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let address = server.endpoint().strip_prefix("http://").expect("a URL");
+    for (key, status) in [("kept", "HTTP/1.1 200 OK\r\n"), ("open", "HTTP/1.1 404 Not Found\r\n")] {
+        let get = format!("GET /mine/{key} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+        assert_eq!(ask(address, &get).1, status, "{key}");
     }
 }
 

@@ -18,11 +18,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-pub use self::stop::stop_signal;
+pub use self::stop::StopSignals;
 use self::transport::Transport;
 use crate::budget::Seat;
 use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
@@ -45,8 +45,13 @@ pub struct Listener {
 }
 
 /// Accepts and serves until `stopping` becomes true. Then finishes the requests in flight, within
-/// their time limit, and closes the handler.
-pub async fn run(listeners: Vec<Listener>, front: Arc<Front>, stopping: watch::Receiver<bool>) {
+/// their time limit and until `cut` is notified, and closes the handler.
+pub async fn run(
+    listeners: Vec<Listener>,
+    front: Arc<Front>,
+    stopping: watch::Receiver<bool>,
+    cut: Arc<Notify>,
+) {
     let mut connections = JoinSet::new();
     accept(&listeners, &front, &stopping, &mut connections).await;
     // Order of the shutdown: no new connections, then the answers in flight, then the handler,
@@ -54,7 +59,11 @@ pub async fn run(listeners: Vec<Listener>, front: Arc<Front>, stopping: watch::R
     front.handler.stop();
     drop(listeners);
     let drained = async { while connections.join_next().await.is_some() {} };
-    if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
+    let is_drained = tokio::select! {
+        result = timeout(front.limits.shutdown_timeout, drained) => result.is_ok(),
+        () = cut.notified() => false,
+    };
+    if !is_drained {
         // The tasks are aborted: their clients see a broken answer, never a false success.
         tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
         connections.shutdown().await;

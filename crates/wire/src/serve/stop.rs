@@ -2,20 +2,31 @@
 
 use std::io;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for a stop signal, and returns its name. The signals are caught from the call on, not from
-/// the first poll.
-///
-/// # Errors
-/// Errors of the system, if a handler cannot be set.
-pub fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
+/// The signals that stop the process, caught as long as this exists.
+#[derive(Debug)]
+pub struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Catches the signals from now on.
+    ///
+    /// # Errors
+    /// Errors of the system, if a handler cannot be set.
+    pub fn catch() -> io::Result<StopSignals> {
+        let terminate = signal(SignalKind::terminate())?;
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(StopSignals { terminate, interrupt })
+    }
+
+    /// Waits for the next signal, and returns its name. A signal that came meanwhile is not lost.
+    pub async fn recv(&mut self) -> &'static str {
         tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
         }
-    })
+    }
 }
