@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, SeenVersion, Store,
-    StoreError, VersionChange, VersionId,
+    Bucket, BucketName, DocumentKind, ETag, NameError, ObjectKey, ObjectVersion, Owner,
+    SeenVersion, Store, StoreError, VersionChange, VersionId,
 };
 
 use super::action::Action;
@@ -191,6 +191,9 @@ pub fn bucket(
     let bucket = store.bucket(&BucketName::try_from(name)?)?;
     if let Some(found) = question.found {
         found.note_owner(&bucket.owner.id);
+        if bucket.settings.document(DocumentKind::Cors).is_some() {
+            found.note_cors();
+        }
     }
     let (principal, rules) = (principal.clone(), question.rules);
     let mut granted = Granted { target: bucket, principal, rules, seen: Seen::NotAsked };

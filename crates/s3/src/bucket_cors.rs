@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use http::{HeaderMap, HeaderName, Method, Response};
 use liteio_store::{Bucket, DocumentKind};
 use s3s::dto::{
@@ -17,7 +18,7 @@ use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, access_log, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Granted};
-use liteio_wire::cors::{Cors, CorsRule, METHODS, PageRequest};
+use liteio_wire::cors::{self, Cors, CorsRule, METHODS, PageRequest};
 use liteio_wire::origin::{DenialBy, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
@@ -52,6 +53,10 @@ pub(super) async fn delete_bucket_cors(
     drop_kept(app, &granted, DocumentKind::Cors).await?;
     Ok(S3Response::new(DeleteBucketCorsOutput::default()))
 }
+
+/// The reasons of refusals, before what was asked for.
+const NO_RULE: &str = "no CORS rule";
+const NO_RULES: &str = "neither CORS rules of the bucket nor --cors-origin";
 
 /// The rules of a bucket, parsed once per change of its settings.
 fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
@@ -101,7 +106,7 @@ pub(super) async fn preflight(
             Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
             None => "CORSResponse: Bucket not found",
         };
-        note_refusal(origin, &page, "neither CORS rules of the bucket nor --cors-origin");
+        origin.found.note_denial(DenialBy::Owner, || refusal(&page, NO_RULES));
         // The bucket lacks the rules, whatever the path names.
         return Err(forbidden(message, "BUCKET"));
     };
@@ -109,7 +114,7 @@ pub(super) async fn preflight(
         return Err(invalid_method("null"));
     }
     let Some(headers) = cors.preflight(&page) else {
-        note_refusal(origin, &page, "no CORS rule");
+        origin.found.note_denial(DenialBy::Owner, || refusal(&page, NO_RULE));
         return Err(forbidden(
             // "evalution" is AWS's spelling, which recorded answers show.
             "CORSResponse: This CORS request is not allowed. This is usually because the evalution \
@@ -123,23 +128,41 @@ pub(super) async fn preflight(
     Ok(response)
 }
 
-/// Notes for the log what a browser shows nobody: the answer to a preflight request.
-fn note_refusal(origin: &Origin, page: &PageRequest, missing: &str) {
-    origin.found.note_denial(DenialBy::Owner, || {
-        let from = String::from_utf8_lossy(page.origin.as_bytes());
-        let (method, headers) = (page.method(), page.headers().join(", "));
-        let with = if headers.is_empty() { "" } else { " with the headers " };
-        format!("{missing} for {method}{with}{headers} from a page of {from}")
-    });
+/// The reason for the log, because a browser shows nobody the answer.
+fn refusal(page: &PageRequest, missing: &str) -> String {
+    let from = String::from_utf8_lossy(page.origin.as_bytes());
+    let (method, headers) = (page.method(), page.headers().join(", "));
+    let with = if headers.is_empty() { "" } else { " with the headers " };
+    format!("{missing} for {method}{with}{headers} from a page of {from}")
 }
 
 /// The CORS headers of a response to a page, by the bucket's rules, or by the server's if it has
-/// none.
-pub(super) async fn headers(app: &App, page: &PageRequest, bucket: &str) -> Option<HeaderMap> {
+/// none. The log learns why a browser hides the response.
+pub(super) async fn headers(
+    app: &App,
+    page: &PageRequest,
+    bucket: &str,
+    origin: &Origin,
+) -> Option<HeaderMap> {
     let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).await.ok();
     let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
-    let cors = own.flatten().or_else(|| app.cors.clone())?;
-    Some(cors.actual(page))
+    let cors = own.flatten().or_else(|| app.cors.clone());
+    let headers = cors.as_ref().map(|cors| cors.actual(page));
+    let is_allowed =
+        headers.as_ref().is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
+    if !is_allowed && page.needs_permission(origin.target.host()) {
+        let missing = if cors.is_some() { NO_RULE } else { NO_RULES };
+        origin.found.note_cors_refusal(|| refusal(page, missing));
+    }
+    headers
+}
+
+/// The header `Vary` of a response to a request without an origin, if CORS rules apply to it.
+///
+/// AWS sends it only beside an origin. A browser may then take the answer for an `<img>` out of its cache for the same image
+/// with `crossorigin`, and block it, because that answer names no origin.
+pub(super) fn vary(app: &App, origin: &Origin) -> Option<HeaderMap> {
+    (app.cors.is_some() || origin.found.has_cors()).then(cors::vary)
 }
 
 fn bad_request(message: impl Into<Cow<'static, str>>) -> ApiError {

@@ -74,7 +74,12 @@ impl S3Service {
 
     /// The CORS headers of a response to a page.
     pub async fn cors_headers(&self, page: &PageRequest, origin: &Origin) -> Option<HeaderMap> {
-        bucket_cors::headers(&self.app, page, origin.target.bucket()).await
+        bucket_cors::headers(&self.app, page, origin.target.bucket(), origin).await
+    }
+
+    /// The header `Vary` of a response to a request without an origin, if CORS rules apply to it.
+    pub fn vary_by_origin(&self, origin: &Origin) -> Option<HeaderMap> {
+        bucket_cors::vary(&self.app, origin)
     }
 
     /// Answers a website request.

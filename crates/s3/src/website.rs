@@ -14,6 +14,7 @@ use super::{access_log, bucket_cors, bucket_website, refusal};
 use crate::website_rules::{self, Asked, Pages, Redirect, Website};
 use liteio_access as access;
 use liteio_access::state::App;
+use liteio_store::DocumentKind;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
@@ -63,8 +64,8 @@ pub(super) async fn answer(
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let page = PageRequest::of(&head.method, &head.headers);
     let headers = match page {
-        Some(page) => bucket_cors::headers(app, &page, bucket).await,
-        None => None,
+        Some(page) => bucket_cors::headers(app, &page, bucket, origin).await,
+        None => bucket_cors::vary(app, origin),
     };
     reply::with_headers(reply, headers)
 }
@@ -98,6 +99,9 @@ impl Visit<'_> {
         let bucket = self.app.look(|store| access::bucket_for_rules(store, self.bucket)).await;
         let bucket = bucket.map_err(|_| no_such_bucket().with("BucketName", self.bucket))?;
         self.origin.found.note_owner(&bucket.owner.id);
+        if bucket.settings.document(DocumentKind::Cors).is_some() {
+            self.origin.found.note_cors();
+        }
         let Parts { method, headers, .. } = self.head;
         access_log::by_rules(self.app, &bucket, method, headers, self.origin);
         let website = bucket_website::of_bucket(&bucket).map_err(refusal::of_error)?;

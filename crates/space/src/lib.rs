@@ -61,7 +61,7 @@ use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
 use liteio_tables::{self as tables, BasicCredentials, Maintenance, TablesService};
 use liteio_tier::Tiering;
-use liteio_wire::cors::PageRequest;
+use liteio_wire::cors::{PageRequest, may_be_cached_without_origin};
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Locale, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, Reply};
@@ -279,6 +279,8 @@ impl Space {
             return Box::pin(self.s3.preflight(&head.headers, origin)).await;
         }
         let page = PageRequest::of(request.method(), request.headers());
+        let is_cached =
+            page.is_none() && may_be_cached_without_origin(request.method(), request.headers());
         let foreign = self.no_auth.as_ref().and_then(|no_auth| no_auth.foreign_page(&request));
         let is_allowed = match foreign {
             None => false,
@@ -299,6 +301,8 @@ impl Space {
             Err(error) => Err(error),
         };
         let policy = policy.map(|policy| HeaderMap::from_iter([(RESOURCE_POLICY, policy)]));
+        let vary = if is_cached { self.s3.vary_by_origin(origin) } else { None };
+        let reply = reply::with_headers(reply, vary);
         reply::with_headers(self.for_page(reply, page, origin).await, policy)
     }
 

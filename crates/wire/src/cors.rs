@@ -9,9 +9,11 @@
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, ORIGIN, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The headers that an answer depends on, for caches.
 const VARIES: HeaderValue = HeaderValue::from_static(
@@ -66,6 +68,7 @@ pub struct PageRequest {
     sent: Method,
     asked_method: Option<HeaderValue>,
     asked_headers: Option<HeaderValue>,
+    is_navigation: bool,
 }
 
 impl PageRequest {
@@ -77,12 +80,22 @@ impl PageRequest {
             sent: method.clone(),
             asked_method: header(ACCESS_CONTROL_REQUEST_METHOD),
             asked_headers: header(ACCESS_CONTROL_REQUEST_HEADERS),
+            is_navigation: headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate"),
         })
     }
 
     /// A request with this method, of a page of this origin.
     pub fn with_method(origin: HeaderValue, method: Method) -> PageRequest {
-        PageRequest { origin, sent: method, asked_method: None, asked_headers: None }
+        let (asked_method, asked_headers, is_navigation) = (None, None, false);
+        PageRequest { origin, sent: method, asked_method, asked_headers, is_navigation }
+    }
+
+    /// `true` if a browser hides the answer from the page unless a rule allows it: not for a page of this host, and not for a
+    /// form that leads to the answer.
+    pub fn needs_permission(&self, host: &str) -> bool {
+        let origin = self.origin.to_str().unwrap_or_default();
+        let is_same = origin.split_once("://").is_some_and(|(_, of_page)| of_page == host);
+        !is_same && !self.is_navigation
     }
 
     /// The method that is asked for; empty if it is no text, `None` if the header is missing.
@@ -112,6 +125,16 @@ impl PageRequest {
 
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// `true` for a request that a browser may send without an origin and cache the answer of, such as that of `<img>`.
+pub fn may_be_cached_without_origin(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::GET && !headers.contains_key(AUTHORIZATION)
+}
+
+/// The header `Vary` of answers that CORS rules may change.
+pub fn vary() -> HeaderMap {
+    HeaderMap::from_iter([(VARY, VARIES)])
 }
 
 /// The rules of a bucket, in order.
@@ -173,7 +196,7 @@ impl Cors {
         match self.find(&request.origin, request.method(), &request.headers()) {
             Some((rule, pattern)) => rule.answer(pattern, &request.origin),
             // A cache must not give this answer to another origin.
-            None => HeaderMap::from_iter([(VARY, VARIES)]),
+            None => vary(),
         }
     }
 
@@ -202,7 +225,7 @@ impl Cors {
 
 impl CorsRule {
     fn answer(&self, pattern: &str, origin: &HeaderValue) -> HeaderMap {
-        let mut headers = HeaderMap::from_iter([(VARY, VARIES)]);
+        let mut headers = vary();
         if pattern == "*" && !self.echoes {
             // With `*` a browser must not send credentials (Fetch standard, CORS protocol).
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -199,6 +199,32 @@ async fn answers_say_which_pages_may_read_them_also_when_they_are_errors() {
     assert_eq!((quiet.header("vary"), quiet.header("access-control-allow-origin")), (None, None));
 }
 
+/// `true` if the answer to a request as that of an `<img>` varies by origin.
+async fn image_varies(server: &TestServer) -> bool {
+    let image = server.request("GET", "/mine/a").anonymous().send().await;
+    image.header("vary").is_some_and(|vary| vary.starts_with("Origin, "))
+}
+
+/// A browser keeps the answer for an `<img>`, which names no origin, and would give it to the same image with
+/// `crossorigin`.
+#[tokio::test]
+async fn answers_that_a_browser_keeps_vary_by_origin_also_without_one() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/a", "1").await.expect_status(200);
+    let policy = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": "*",
+        "Action": "s3:GetObject", "Resource": "arn:aws:s3:::mine/*"}}"#;
+    server.put("/mine?policy", policy).await.expect_status(204);
+    assert!(!image_varies(&server).await);
+    server.put("/mine?cors", rules()).await.expect_status(200);
+    assert!(image_varies(&server).await);
+    server.delete("/mine?cors").await.expect_status(204);
+    assert!(!image_varies(&server).await);
+    let open = open_to(&["https://app.example.com"]).await;
+    open.bucket("mine").await;
+    assert!(image_varies(&open).await);
+}
+
 #[tokio::test]
 async fn rules_that_make_no_sense_are_refused_and_the_old_ones_stay() {
     let server = harness::memory().await;

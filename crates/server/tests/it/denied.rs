@@ -107,6 +107,37 @@ async fn an_unknown_access_key_is_logged() {
     assert!(!log.contains("bPxRfiCY"), "{log}");
 }
 
+/// The browser has only «blocked by CORS policy», and a request without a preflight is answered by 200.
+#[tokio::test]
+async fn the_missing_cors_rule_for_a_page_is_logged() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0", "--bucket", "mine"]);
+    let server = Running::start(&mut command);
+    let endpoint = server.endpoint().to_owned();
+    let address = endpoint.trim_start_matches("http://").parse().expect("an address");
+    let root = User { access_key: "liteio", secret_key: "liteio123", id: "" };
+    let request = |method, path| RawRequest::of_s3(address, "us-east-1", method, path).by(root);
+    let page = |origin: &str| request("GET", "/mine").header("origin", origin).send();
+    page("http://app.example.com").await.expect_status(200);
+    // A page of the server itself needs no rule, and neither does a form that leads to the answer.
+    page(&endpoint).await.expect_status(200);
+    let form = request("GET", "/mine").header("origin", "http://form.example.com");
+    form.header("sec-fetch-mode", "navigate").send().await.expect_status(200);
+    let rules = "<CORSConfiguration><CORSRule><AllowedOrigin>http://app.example.com</AllowedOrigin>\
+                 <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+    request("PUT", "/mine?cors").body(rules).send().await.expect_status(200);
+    page("http://app.example.com").await.expect_status(200);
+    page("http://localhost:5173").await.expect_status(200);
+    let (_, log) = server.signal("TERM");
+    let told: Vec<&str> = log.lines().filter_map(|line| line.split(" cors=\"").nth(1)).collect();
+    assert_eq!(told.len(), 2, "{log}");
+    let none = "neither CORS rules of the bucket nor --cors-origin for GET from a page of http://app.example.com\"";
+    assert!(told[0].starts_with(none), "{log}");
+    let other = "no CORS rule for GET from a page of http://localhost:5173\"";
+    assert!(told[1].starts_with(other), "{log}");
+}
+
 /// AWS has one sentence for many faults of a policy, and the AWS CLI shows nothing else of the answer.
 #[tokio::test]
 async fn the_fault_of_a_policy_is_logged() {

@@ -211,6 +211,7 @@ impl Drop for Exchange {
             status,
             code = self.code.get().map(String::as_str),
             denied = found.denial(),
+            cors = found.cors_refusal(),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),
             bytes_out = self.bytes_out.load(Ordering::Relaxed),
             milliseconds = duration.as_micros() as f64 / 1000.0,

@@ -35,6 +35,9 @@ pub struct Found {
     /// The names of a vector bucket and, unless it is about the bucket alone, of an index.
     vectors: OnceLock<(String, Option<String>)>,
     denial: OnceLock<(DenialBy, String)>,
+    has_cors: OnceLock<()>,
+    /// The reason why the page that sent the request must not read the answer.
+    cors_refusal: OnceLock<String>,
     locale: OnceLock<Arc<Locale>>,
     is_acl_required: OnceLock<()>,
     record: OnceLock<Box<dyn RequestRecord>>,
@@ -124,6 +127,26 @@ impl Found {
     /// The account whose documents the reason names.
     pub fn denial_by(&self) -> Option<DenialBy> {
         self.denial.get().map(|(by, _)| *by)
+    }
+
+    /// Notes that the bucket has CORS rules.
+    pub fn note_cors(&self) {
+        self.has_cors.get_or_init(|| ());
+    }
+
+    /// `true` if the bucket has CORS rules, once the request has reached it.
+    pub fn has_cors(&self) -> bool {
+        self.has_cors.get().is_some()
+    }
+
+    /// Notes the reason why no CORS rule lets the page read the answer. The first counts.
+    pub fn note_cors_refusal(&self, reason: impl FnOnce() -> String) {
+        self.cors_refusal.get_or_init(reason);
+    }
+
+    /// The reason why the page must not read the answer, if it is of another origin.
+    pub fn cors_refusal(&self) -> Option<&str> {
+        self.cors_refusal.get().map(String::as_str)
     }
 
     /// Notes that only an ACL allows the request.
