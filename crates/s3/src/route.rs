@@ -253,6 +253,14 @@ impl Route {
         }
         let is_subresource = S3Api::ROUTES.iter().any(|route| route.required.contains(&name));
         let (code, message) = match (is_subresource, self.level) {
+            // The bucket, which the endpoint has as its path, and the bucket once more.
+            (true, Level::Key) if matches!(name, "list-type" | "location") => (
+                S3ErrorCode::InvalidRequest,
+                format!(
+                    "Key is not expected for the {method} method ?{name} subresource. Does the endpoint of the \
+                     client have a path, such as the bucket? Leave it out."
+                ),
+            ),
             (true, Level::Key) => (
                 S3ErrorCode::InvalidRequest,
                 format!("Key is not expected for the {method} method ?{name} subresource"),

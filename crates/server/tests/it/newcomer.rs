@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use crate::command::{Running, access_lines, directory, liteio, stderr};
-use crate::harness::{ALICE, RawRequest, User};
+use crate::harness::{self, ALICE, RawRequest, User};
 use crate::raw;
 
 fn address(server: &Running) -> String {
@@ -417,6 +417,18 @@ async fn the_log_tells_why_a_page_of_another_origin_is_refused() {
     let told = "neither CORS rules of the bucket nor --cors-origin for PUT with the headers content-type from a page of \
                 http://localhost:5173";
     assert!(log.contains(told), "{log}");
+}
+
+#[tokio::test]
+async fn a_bucket_in_the_endpoint_is_told() {
+    let server = harness::memory().await;
+    server.bucket("photos").await;
+    for query in ["list-type=2", "location"] {
+        let listed = server.get(&format!("/photos/photos?{query}")).await;
+        let listed = listed.expect_error(400, "InvalidRequest");
+        let told = listed.element("Message");
+        assert!(told.contains("Does the endpoint of the client have a path"), "{told}");
+    }
 }
 
 #[tokio::test]
