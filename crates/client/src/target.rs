@@ -39,6 +39,13 @@ impl Target {
                           ACCESSKEY SECRETKEY`, and write NAME/BUCKET/KEY";
             return Err(Error::refused(reason));
         }
+        if let Some(place) = text.strip_prefix("s3://") {
+            let reason = format!(
+                "targets are ALIAS/BUCKET/KEY: write local/{place} for the server on this machine, \
+                 or another alias of `alias list`"
+            );
+            return Err(Error::refused(reason));
+        }
         let (name, rest) = text.split_once('/').unwrap_or((text, ""));
         let Some((alias, _)) = session.aliases.get(name)? else {
             return match looks_like_alias(text) {

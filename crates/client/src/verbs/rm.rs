@@ -104,7 +104,8 @@ async fn remove_one(
     let version = arguments.version_id.as_deref();
     // A delete marker, or a version encrypted with a key of the client, has no head.
     if version.is_none() && !arguments.force || !age.is_any() {
-        let head = remote.s3.head(&remote.bucket, &remote.key, version).await?;
+        let head = remote.s3.head(&remote.bucket, &remote.key, version).await;
+        let head = head.map_err(|error| perhaps_a_folder(error, version))?;
         if !age.matches(head.modified) {
             return Ok(());
         }
@@ -116,6 +117,17 @@ async fn remove_one(
     }
     let removed = remote.s3.delete(&remote.bucket, &removal, arguments.bypass).await?;
     session.output.print(&RmMessage::of(remote.name(), &removed))
+}
+
+/// The error for an object that does not exist, which is often the name of a folder.
+fn perhaps_a_folder(error: Error, version: Option<&str>) -> Error {
+    match error {
+        Error::Service(mut error) if error.status == 404 && version.is_none() => {
+            error.message.push_str("; add --recursive --force to remove all objects below it");
+            Error::Service(error)
+        }
+        error => error,
+    }
 }
 
 /// Removes the object with this name and all below it; with `--versions` all their versions.

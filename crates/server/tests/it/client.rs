@@ -279,7 +279,8 @@ fn removing_more_than_one_needs_force() {
     assert!(shell.fails(&["rm", "--recursive", "a/bucket/dir"]).contains("--force"));
     assert!(shell.fails(&["rm", "a/bucket"]).contains("--recursive"));
     assert!(shell.fails(&["rm", "--recursive", "--force", "a"]).contains("--dangerous"));
-    assert!(shell.fails(&["rm", "a/bucket/none"]).contains("does not exist"));
+    let missing = shell.fails(&["rm", "a/bucket/none"]);
+    assert!(missing.contains("does not exist; add --recursive --force"), "{missing}");
     assert!(shell.fails(&["rb", "a/bucket"]).contains("rb --force"));
     assert_eq!(shell.ok(&["rm", "-r", "--force", "--older-than", "1h", "a/bucket"]), "");
     assert_eq!(shell.ok(&["rm", "-r", "--dry-run", "a/bucket/dir"]).lines().count(), 3);
@@ -584,11 +585,12 @@ fn former_names_of_verbs_still_work() {
 #[test]
 fn bad_arguments_are_one_line_and_exit_code_1() {
     let shell = Shell::with("http://127.0.0.1:1");
-    let rows: [(&[&str], &str); 9] = [
+    let rows: [(&[&str], &str); 10] = [
         (&["nonsense"], "nonsense"),
         (&["ls", "--nonsense"], "--nonsense"),
         (&["cp", "only-one"], "SOURCE"),
         (&["ls", "http://host/bucket"], "alias set"),
+        (&["ls", "s3://photos"], "ALIAS/BUCKET/KEY: write local/photos"),
         (&["cp", "x", "a"], "a/BUCKET"),
         (&["rm", "--older-than", "x", "a/b/c"], "duration"),
         (&["find", "a/b", "--larger", "many"], "size"),
