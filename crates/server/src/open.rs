@@ -239,7 +239,13 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             path.display()
         )),
         Storage::Directory { path, .. } => {
-            let told = error.to_string();
+            let told = match error {
+                // It names the step and the path already.
+                StoreError::Io(source) if source.to_string().starts_with("cannot ") => {
+                    source.to_string()
+                }
+                _ => error.to_string(),
+            };
             // The directory may be writable, and a file in it of another user.
             let of_file = || is_denied(&told).then(|| refusal_of_a_file(path));
             match (refusal_to_write(path).or_else(of_file), error) {

@@ -87,7 +87,7 @@ pub(crate) struct BackupCommandArgs {
     #[arg(value_name = "DIR", required = true)]
     directory: Option<PathBuf>,
     /// The data directory that is copied [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     data_dir: Option<PathBuf>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct NowArgs {
     #[command(flatten)]
     pub(crate) target: BackupTargetArgs,
     /// The data directory [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 }
 
@@ -189,7 +189,7 @@ pub(crate) struct CopyArgs {
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// The data directory [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 }
 

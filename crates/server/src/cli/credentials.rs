@@ -17,7 +17,7 @@ pub(crate) enum CredentialsCommand {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CredentialsArgs {
     /// The data directory [default: ./data, in a container /data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     #[arg(long, env = "LITEIO_IN_CONTAINER", hide = true, action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]

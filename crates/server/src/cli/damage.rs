@@ -10,7 +10,7 @@ use super::KeyArgs;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct VerifyArgs {
     /// The data directory [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
@@ -20,7 +20,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RepairArgs {
     /// The data directory [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Repair the directory. Copy it first.
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue};
 
 /// Words in the place of a command, and what to do instead.
-const GUESSES: [(&[&str], &str); 16] = [
+const GUESSES: [(&[&str], &str); 18] = [
     (
         &["start", "run", "serve", "up", "daemon", "minio", "web"],
         "`liteio` alone, or `liteio server`, starts the server; as a service `systemctl start liteio`",
@@ -68,13 +68,26 @@ const GUESSES: [(&[&str], &str); 16] = [
         &["update", "upgrade"],
         "a new version is a new program in the place of this one: docs/install.md",
     ),
+    (&["mc"], "`liteio client` has the commands of `mc`: `liteio client ls local`"),
+    (
+        &["aws", "s3", "s3api"],
+        "the AWS CLI is a program of its own, and `liteio client` has `ls`, `cp` and others: `liteio client ls local`",
+    ),
 ];
 
 /// Options that there are not, and what to do instead. The most similar option is about something else.
-const OPTIONS: [(&[&str], &str); 2] = [
+const OPTIONS: [(&[&str], &str); 4] = [
     (
         &["--vector-bucket", "--vector-buckets"],
         "vector buckets are made by clients: docs/vectors.md",
+    ),
+    (
+        &["--dir", "--data", "--directory", "--path", "--root", "--storage"],
+        "`--data-dir DIR` names the directory of the data",
+    ),
+    (
+        &["--listen", "--listen-address", "--bind", "--addr"],
+        "`--address HOST:PORT`, or `--port PORT`, selects where the server listens",
     ),
     (
         &["-v", "--verbose", "--debug"],
@@ -91,6 +104,16 @@ pub(super) fn of_a_directory(arguments: &[OsString]) -> Option<String> {
     let (command, directory) = (command.to_str()?, directory.to_str()?);
     let is_meant = OF_A_DIRECTORY.contains(&command) && !directory.starts_with('-');
     is_meant.then(|| format!("write `liteio {command} --data-dir {directory}`"))
+}
+
+/// The advice about options of a server before a command.
+pub(super) fn of_options_before(command: &str) -> String {
+    match command {
+        "server" => "write the options behind `server`, or leave `server` out".to_owned(),
+        _ => {
+            format!("options in this place are the server's: write those of `{command}` behind it")
+        }
+    }
 }
 
 /// The line about an option that there is not, if it is known what was meant.

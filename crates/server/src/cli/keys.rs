@@ -39,7 +39,7 @@ pub(crate) struct KeyFileArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RewrapArgs {
     /// The data directory [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,

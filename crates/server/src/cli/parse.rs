@@ -90,6 +90,15 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Stop::Commands(error.render().to_string())
         }
+        ErrorKind::ArgumentConflict => {
+            let line = with_variable(&error, &arguments);
+            Stop::Usage(match error.get(ContextKind::InvalidSubcommand) {
+                Some(ContextValue::String(command)) => {
+                    format!("{line}; {}", guess::of_options_before(command))
+                }
+                _ => line,
+            })
+        }
         ErrorKind::UnknownArgument if arguments.get(1).is_some_and(|it| it == "exec") => {
             let line = with_variable(&error, &arguments);
             Stop::Usage(format!("{line}; write `--` before the command: liteio exec -- aws s3 ls"))
@@ -185,11 +194,16 @@ fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
         return line;
     };
     let flag = argument.split([' ', '=']).next().unwrap_or_default();
-    let is_given = |it: &OsString| it.to_string_lossy().starts_with(flag);
     let command = ServerArgs::augment_args(clap::Command::new("server"));
     let known = command
         .get_arguments()
         .find(|it| it.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long)));
+    let short = known.and_then(|it| it.get_short());
+    let is_given = |it: &OsString| {
+        let word = it.to_string_lossy();
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        word.starts_with(flag) || short.is_some_and(|short| letters.starts_with(short))
+    };
     match known.and_then(|it| it.get_env()) {
         Some(variable) if !arguments.iter().any(is_given) => {
             format!("{}: {line}", variable.to_string_lossy())

@@ -36,10 +36,24 @@ pub(super) fn resolve_cors_origins(origins: &[String]) -> Result<Vec<String>, Co
         true => Ok(origin.to_owned()),
         false => error(format!(
             "--cors-origin (LITEIO_CORS_ORIGIN): {origin:?} is not an origin: give SCHEME://HOST[:PORT] without a \
-             slash at the end, with one * for any text at most, or * for every origin"
+             slash at the end, with one * for any text at most, or * for every origin{}",
+            question(origin)
         )),
     });
     checked.collect()
+}
+
+/// The question for the origin that was meant by a host without a scheme, or a URL with a path.
+fn question(origin: &str) -> String {
+    let (scheme, rest) = origin.split_once("://").unwrap_or(("", origin));
+    let host = rest.split('/').next().unwrap_or_default();
+    let scheme = match scheme {
+        "" if host.starts_with("localhost") || host.contains(':') => "http",
+        "" => "https",
+        given => given,
+    };
+    let meant = format!("{scheme}://{host}");
+    if is_origin(&meant) { format!("; did you mean {meant}?") } else { String::new() }
 }
 
 /// True for `*`, `null`, or a scheme and a host without a path.
@@ -89,6 +103,15 @@ mod tests {
             let refused = resolve_cors_origins(&[origin.into()]).expect_err(origin).to_string();
             assert!(refused.starts_with("--cors-origin (LITEIO_CORS_ORIGIN): "), "{refused}");
             assert!(refused.contains("without a slash at the end"), "{refused}");
+        }
+        for (origin, told) in [
+            ("localhost:3000", "every origin; did you mean http://localhost:3000?"),
+            ("app.example.com", "every origin; did you mean https://app.example.com?"),
+            ("http://localhost:3000/app/", "every origin; did you mean http://localhost:3000?"),
+            ("http://*.*", "every origin"),
+        ] {
+            let refused = resolve_cors_origins(&[origin.into()]).expect_err(origin).to_string();
+            assert!(refused.ends_with(told), "{refused}");
         }
         assert_eq!(resolve_cors_origins(&[String::new()]), Ok(Vec::new()));
     }

@@ -164,7 +164,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ("LITEIO_SECRET_KEY", "a-secret-key"),
         ("LITEIO_SECRET_KEY_FILE", "secret"),
     ];
-    let rows: [Row; 24] = [
+    let rows: [Row; 27] = [
         (&["--memory"], BOTH, "LITEIO_SECRET_KEY and LITEIO_SECRET_KEY_FILE are both set"),
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
@@ -187,7 +187,10 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&["--no-such-flag"], &[], "--no-such-flag"),
         (&["server", "--memory", "--nope"], &[], "unexpected argument '--nope' found\n"),
         (&["no-such-command"], &[], "no-such-command"),
-        (&["--data-dir"], &[], "--data-dir"),
+        (&["--data-dir"], &[], "liteio: a value is required for '--data-dir"),
+        (&["-d"], &[], "liteio: a value is required for '--data-dir"),
+        (&["--memory", "server"], &[], "write the options behind `server`, or leave `server` out"),
+        (&["--memory", "verify"], &[], "write those of `verify` behind it\n"),
         (&[], &[("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "short")], "secret key"),
         (
             &[],

@@ -459,13 +459,17 @@ async fn the_log_tells_what_to_do_about_an_acl_that_a_program_sends() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 18] = [
+    let rows: [(&[&str], &str); 22] = [
         (&["start"], "`liteio server`"),
         (&["-v"], "`liteio -V` prints the version"),
         (&["server", "--verbose"], "`--log debug` logs more"),
         (&["--memory", "--vector-bucket", "media"], "made by clients: docs/vectors.md"),
         (&["--vector-bucket=media"], "made by clients: docs/vectors.md"),
+        (&["--dir", "x"], "`--data-dir DIR`"),
+        (&["server", "--listen=:80"], "`--address HOST:PORT`"),
         (&["stop"], "SIGTERM"),
+        (&["mc", "ls"], "`liteio client ls local`"),
+        (&["s3", "ls"], "`liteio client ls local`"),
         (&["vectors"], "`aws s3vectors`"),
         (&["verify", "./data"], "write `liteio verify --data-dir ./data`"),
         (&["status"], "`liteio health`"),
@@ -486,6 +490,35 @@ fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
         assert!(line.contains(expected) && line.lines().count() == 1, "{arguments:?}: {line}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+/// As the server takes it.
+#[test]
+fn commands_of_a_data_directory_take_the_short_option() {
+    let directory = directory();
+    let rows: [&[&str]; 5] = [
+        &["verify", "-d", "none"],
+        &["repair", "-d", "none"],
+        &["key", "rewrap", "-d", "none"],
+        &["credentials", "show", "-d", "none"],
+        &["backup", "copy", "copy", "-d", "none"],
+    ];
+    for arguments in rows {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {line}");
+        assert!(line.contains("none"), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_told_first() {
+    let directory = directory();
+    std::fs::write(directory.path().join("file"), "").expect("written");
+    let mut command = liteio(&directory);
+    let output = command.args(["--address", "127.0.0.1:0", "--data-dir", "file/data"]).output();
+    let line = stderr(&output.expect("it runs"));
+    assert!(line.starts_with("liteio: cannot ") && line.contains("file/data"), "{line}");
 }
 
 #[test]
