@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -18,6 +19,10 @@ use liteio_wire::budget::{Budget, Resource};
 use liteio_wire::front::Handler;
 use liteio_wire::serve::StopSignals;
 use liteio_wire::tls::{Certificates, fingerprint};
+
+/// Time within which a second signal is the first once more: a terminal sends Ctrl-C to all of its processes, and `npm` and others
+/// pass it on to the server as well.
+const TWICE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Describes the state of a server in a few words each time it is called.
 pub(crate) type Condition = Arc<dyn Fn() -> String + Send + Sync>;
@@ -178,15 +183,21 @@ impl ServerHandle {
         self.budget.used(Resource::Requests)
     }
 
-    /// Stops as [`stop`](ServerHandle::stop) does, without waiting for the requests in flight once `signals` has another one.
+    /// Stops as [`stop`](ServerHandle::stop) does, without waiting for the requests in flight once `signals` has another one
+    /// that somebody means.
     pub(crate) async fn stop_at_once_if_told(self, signals: &mut StopSignals) {
         let cut = Arc::clone(&self.cut);
         let stopped = self.stop();
         tokio::pin!(stopped);
+        let begun = Instant::now();
         loop {
             tokio::select! {
                 () = &mut stopped => return,
-                _ = signals.recv() => cut.notify_one(),
+                _ = signals.recv() => {
+                    if begun.elapsed() >= TWICE_WITHIN {
+                        cut.notify_one();
+                    }
+                }
             }
         }
     }
