@@ -9,7 +9,7 @@ use s3s::dto::{
     GetPublicAccessBlockOutput, PublicAccessBlockConfiguration, PutPublicAccessBlockInput,
     PutPublicAccessBlockOutput,
 };
-use s3s::{S3Response, S3Result};
+use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
 use super::{Req, Resp, error};
@@ -22,10 +22,14 @@ const KIND: DocumentKind = DocumentKind::PublicAccessBlock;
 /// Refuses a public ACL if the block prohibits them.
 pub(super) fn check_acl(bucket: &Bucket, acl: &Acl) -> S3Result<()> {
     let block = public_access_block(bucket).map_err(error::from_store)?;
-    match acl.is_public() && block.unwrap_or_default().block_public_acls {
-        true => Err(error::access_denied()),
-        false => Ok(()),
+    if acl.is_public() && block.unwrap_or_default().block_public_acls {
+        return Err(s3_error!(
+            AccessDenied,
+            "The ACL grants access to the public, which the public access block of the bucket \
+             prevents (BlockPublicAcls)."
+        ));
     }
+    Ok(())
 }
 
 pub(super) async fn put_public_access_block(

@@ -477,7 +477,8 @@ async fn a_public_access_block_refuses_public_acls() {
         for header in public {
             for path in ["/mine?acl", "/mine/key?acl", "/mine/new"] {
                 let refused = put_acl(&server, path, &[header]).await;
-                refused.expect_error(403, "AccessDenied");
+                let message = refused.expect_error(403, "AccessDenied").element("Message");
+                assert!(message.contains("BlockPublicAcls"), "{message}");
             }
             let begun = server.request("POST", "/mine/new?uploads").headers(&[header]).send().await;
             begun.expect_error(403, "AccessDenied");
