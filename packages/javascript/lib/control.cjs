@@ -2,11 +2,17 @@
 // Client of the test API, with a new connection for each call, without proxy or pool.
 
 const http = require("node:http");
-const { LiteIOError, TestApiError, TestApiMissing } = require("./errors.cjs");
+const { LiteIOError, StartFailed, TestApiError, TestApiMissing } = require("./errors.cjs");
 const { inJavaScript } = require("./names.cjs");
 
 const MS_MAX = 30_000;
 const TEST_API = "/_liteio/test";
+const READY = "/_liteio/health/ready";
+// Errors of a request to a server that does not listen yet; others do not pass by waiting.
+const NOT_YET = ["ECONNREFUSED", "ECONNRESET", "ETIMEDOUT"];
+const MOCK_HINT =
+  '; if a mock of HTTP blocks requests, let those to 127.0.0.1 pass, such as by nock.enableNetConnect("127.0.0.1"): ' +
+  'docs/javascript.md, "With mocks of HTTP"';
 
 class Control {
   /** The function tells why a server that this process has started does not answer. */
@@ -32,8 +38,7 @@ class Control {
       if (!reason && error instanceof LiteIOError) {
         throw error;
       }
-      // Of a name with several addresses the error has a code only.
-      const told = reason ?? `no server answers at ${this.endpoint}: ${error.message || error.code}`;
+      const told = reason ?? `no server answers at ${this.endpoint}: ${textOf(error)}${isOfMock(error) ? MOCK_HINT : ""}`;
       throw new LiteIOError(told, { cause: error });
     });
     if (status >= 400) {
@@ -42,11 +47,19 @@ class Control {
     return text ? JSON.parse(text) : undefined;
   }
 
-  async isReady() {
+  /**
+   * The reason why the server is not ready yet; undefined if it is. Throws StartFailed where waiting would not help, as when a
+   * mock of HTTP refuses the request.
+   */
+  async notReady() {
     try {
-      return (await this.exchange("GET", "/_liteio/health/ready", undefined, MS_MAX)).status === 200;
-    } catch {
-      return false;
+      const { status } = await this.exchange("GET", READY, undefined, MS_MAX);
+      return status === 200 ? undefined : `GET ${READY} answers with status ${status}`;
+    } catch (error) {
+      if (error instanceof LiteIOError || NOT_YET.includes(error.code)) {
+        return textOf(error);
+      }
+      throw new StartFailed(`the server cannot be reached at ${this.endpoint}: ${textOf(error)}${MOCK_HINT}`, { cause: error });
     }
   }
 
@@ -67,6 +80,16 @@ class Control {
       request.end(content);
     });
   }
+}
+
+/** Of a name with several addresses the error has a code only. */
+function textOf(error) {
+  return error.message || error.code;
+}
+
+/** Whether a mock of HTTP has made the error: those of the network have a system call or a code of their own. */
+function isOfMock({ code, syscall, errors }) {
+  return !syscall && !errors && (code === undefined || code === "ENETUNREACH");
 }
 
 function errorOf(status, text) {

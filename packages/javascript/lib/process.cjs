@@ -95,14 +95,16 @@ class Process {
     try {
       const endpoint = await Promise.race([this.announced, this.failure(), late.passed]);
       const control = endpoint && new Control(endpoint);
+      let reason = "it has not told its endpoint";
       while (endpoint && !late.over) {
-        if (await control.isReady()) {
+        reason = await control.notReady();
+        if (!reason) {
           return endpoint;
         }
         const pause = timer(READY_POLL_MS);
         await Promise.race([this.failure(), pause.passed]);
       }
-      throw new StartFailed(`the server was not ready within ${START_MS_MAX} ms: ${this.log}`);
+      throw new StartFailed(`the server was not ready within ${START_MS_MAX} ms: ${[reason, ...this.lines].join("\n")}`);
     } finally {
       late.cancel();
     }

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { EventEmitter } from "node:events";
+import http from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import {
   S3Client, CreateBucketCommand, GetBucketVersioningCommand, GetObjectCommand, ListBucketsCommand, PutObjectCommand,
 } from "@aws-sdk/client-s3";
@@ -139,6 +141,44 @@ test("a start that fails says why", async () => {
   for (const [options, message] of starts) {
     await assert.rejects(startServer(options), (error) => error instanceof StartFailed && message.test(error.message));
   }
+});
+
+/** Gives all requests of Node's `http` this error, as a mock of HTTP does. */
+async function blocked(error, body, onRequest = () => {}) {
+  const { request } = http;
+  http.request = () => {
+    onRequest();
+    const made = Object.assign(new EventEmitter(), { setTimeout() {}, end() {}, destroy() {} });
+    process.nextTick(() => made.emit("error", error));
+    return made;
+  };
+  try {
+    await body();
+  } finally {
+    http.request = request;
+  }
+}
+
+const ofMocks = [
+  // Of nock and of MSW.
+  Object.assign(new Error('Nock: Disallowed net connect for "127.0.0.1"'), { name: "NetConnectNotAllowedError", code: "ENETUNREACH" }),
+  new Error('[MSW] Cannot bypass a request when using the "error" strategy'),
+];
+for (const error of ofMocks) {
+  const tells = (told) => told.cause === error && told.message.includes(error.message) && /With mocks of HTTP/.test(told.message);
+  withServer(`a start and a call say what blocks them: ${error.message}`, {}, (server) =>
+    blocked(error, async () => {
+      await assert.rejects(startServer(), (told) => told instanceof StartFailed && tells(told));
+      await assert.rejects(connect({ endpoint: server.endpoint }).reset(), (told) => told instanceof LiteIOError && tells(told));
+    }));
+}
+
+test("a start that takes too long says why the server is not ready", { skip: !mock.timers }, async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", syscall: "connect" });
+  // After the pause between two tries has begun.
+  const isLate = () => setImmediate(() => t.mock.timers.tick(30_000));
+  await blocked(refused, () => assert.rejects(startServer(), /within 30000 ms: connect ECONNREFUSED$/), isLate);
 });
 
 test("wrong options are refused", async () => {
