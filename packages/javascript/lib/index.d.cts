@@ -1,27 +1,27 @@
 /** Options of a server. */
 export interface ServerOptions {
   /** Directory for the data; default: in memory. */
-  dataDir?: string;
+  dataDir?: string | undefined;
   /** Buckets to create at start, each NAME[:public|download|upload][:versioned|locked]. */
-  buckets?: string[];
+  buckets?: string[] | undefined;
   /** A directory or an archive whose directories become buckets. */
-  seed?: string;
-  profile?: "minio" | "localstack" | "s3mock";
-  accessKeyId?: string;
-  secretAccessKey?: string;
+  seed?: string | undefined;
+  profile?: "minio" | "localstack" | "s3mock" | undefined;
+  accessKeyId?: string | undefined;
+  secretAccessKey?: string | undefined;
   /** The only region that the server accepts; default: any is, and clients get us-east-1. */
-  region?: string;
+  region?: string | undefined;
   /** Port of 127.0.0.1 to listen on; default: a free one. */
-  port?: number;
+  port?: number | undefined;
   /** Path of the server binary. */
-  binary?: string;
+  binary?: string | undefined;
   /** Additional flags of `liteio server`, but none that is an option here. */
-  args?: string[];
+  args?: string[] | undefined;
   /**
    * Additional variables of the server, but none that is an option here. It does not inherit LITEIO_…, MINIO_… and AWS_… of
    * this process.
    */
-  environment?: Record<string, string>;
+  environment?: Record<string, string> | undefined;
 }
 
 /** Configuration for a client of the AWS SDK. */
@@ -34,44 +34,50 @@ export interface ClientConfig {
 
 /** A fault rule: the requests, by `operation`, `bucket` and `key` (patterns with * and ?), and the effect on them. */
 export interface FaultRule {
-  operation?: string;
-  bucket?: string;
-  key?: string;
+  operation?: string | undefined;
+  bucket?: string | undefined;
+  key?: string | undefined;
   /** Status of the error answer, 400 to 599. */
-  status?: number;
-  code?: string;
-  message?: string;
+  status?: number | undefined;
+  code?: string | undefined;
+  message?: string | undefined;
   /** Delay before the operation. */
-  latencyMs?: number;
+  latencyMs?: number | undefined;
   /** Closes the connection after this number of bytes of the answer's body. */
-  cutAfterBytes?: number;
+  cutAfterBytes?: number | undefined;
   /** Bytes per second of both bodies. */
-  bandwidth?: number;
+  bandwidth?: number | undefined;
   /** Number of requests the rule applies to; default: no limit. */
-  times?: number;
+  times?: number | undefined;
   /** 0 to 1; default: 1. */
-  probability?: number;
+  probability?: number | undefined;
 }
 
 /** Filter for recorded requests: patterns with * and ?, such as operation "Put*" or status "5??". */
 export interface RequestFilter {
-  operation?: string;
-  bucket?: string;
-  key?: string;
-  method?: string;
-  status?: number | string;
-  user?: string;
+  operation?: string | undefined;
+  bucket?: string | undefined;
+  key?: string | undefined;
+  method?: string | undefined;
+  status?: number | string | undefined;
+  user?: string | undefined;
   /** The first sequence number to match: `last.sequence + 1` for those after `last`. */
-  since?: number;
+  since?: number | undefined;
 }
 
 export interface EventFilter {
-  bucket?: string;
-  key?: string;
+  bucket?: string | undefined;
+  key?: string | undefined;
   /** Such as "s3:ObjectCreated:*". */
-  name?: string;
+  name?: string | undefined;
   /** The first sequence number to match: `last.sequence + 1` for those after `last`. */
-  since?: number;
+  since?: number | undefined;
+}
+
+/** Number of requests or events to wait for (1), and the limit of the wait in milliseconds (4,000). */
+export interface WaitOptions {
+  count?: number | undefined;
+  timeout?: number | undefined;
 }
 
 export interface RecordedRequest {
@@ -171,12 +177,12 @@ export class Space {
   faults(): Promise<Fault[]>;
   clearFaults(): Promise<void>;
   /** Recorded requests. A request is recorded shortly after its answer: use waitForRequest() right after a request. */
-  requests(filter?: RequestFilter & { limit?: number }): Promise<RecordedRequest[]>;
+  requests(filter?: RequestFilter & { limit?: number | undefined }): Promise<RecordedRequest[]>;
   clearRequests(): Promise<void>;
   /** Waits for `count` (1) matching requests, including earlier ones; `timeout` is in milliseconds (4,000). */
-  waitForRequest(filter?: RequestFilter, options?: { count?: number; timeout?: number }): Promise<RecordedRequest[]>;
+  waitForRequest(filter?: RequestFilter, options?: WaitOptions): Promise<[RecordedRequest, ...RecordedRequest[]]>;
   /** Waits for `count` (1) matching events, including earlier ones; `timeout` is in milliseconds (4,000). */
-  waitForEvent(filter?: EventFilter, options?: { count?: number; timeout?: number }): Promise<RecordedEvent[]>;
+  waitForEvent(filter?: EventFilter, options?: WaitOptions): Promise<[RecordedEvent, ...RecordedEvent[]]>;
   delete(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -204,10 +210,10 @@ export function startServer(options?: ServerOptions): Promise<Server>;
 
 /** Connects to a running server. Missing options come from the variables of `liteio exec`. */
 export function connect(options?: {
-  endpoint?: string;
-  accessKeyId?: string;
-  secretAccessKey?: string;
-  region?: string;
+  endpoint?: string | undefined;
+  accessKeyId?: string | undefined;
+  secretAccessKey?: string | undefined;
+  region?: string | undefined;
 }): MainSpace;
 
 /** Path of the server binary. */

@@ -47,6 +47,20 @@ async function use(): Promise<void> {
 }
 void use();
 `;
+// With the flags of `tsc --init` of TypeScript 5.9 and later.
+const STRICTER = `
+import { connect, startServer, type FaultRule } from "liteio";
+
+const { AWS_REGION: region } = process.env;
+const times: number | undefined = region ? 1 : undefined;
+const rule: FaultRule = { operation: "PutObject", status: 503, times };
+const server = await startServer({ region, dataDir: region, environment: {} });
+connect({ region });
+await server.fault(rule);
+const [request] = await server.waitForRequest({ key: region }, { timeout: times });
+const [event] = await server.waitForEvent({ bucket: region });
+console.log(request.status, event.key);
+`;
 const REFUSED = `
 import { startServer } from "liteio";
 import { useServer } from "liteio/vitest";
@@ -118,6 +132,11 @@ test("the examples can be saved as TypeScript", () => {
 
 test("they are also those of CommonJS", () => {
   assert.deepEqual(errors("use.cts"), []);
+});
+
+test("they fit the flags of a new project", () => {
+  const flags = ["--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--skipLibCheck"];
+  assert.equal(tsc({ "stricter.ts": STRICTER }, "--target", "es2022", "--module", "nodenext", "--types", "node", ...flags), "");
 });
 
 test("options that there are not are refused", () => {
