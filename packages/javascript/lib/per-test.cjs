@@ -2,7 +2,8 @@
 // A space for each test, or a server that is reset before each, through the hooks of a test runner.
 
 const { LiteIOError, StartFailed } = require("./errors.cjs");
-const { startServer, connect } = require("./server.cjs");
+const { checkOptions, shown } = require("./names.cjs");
+const { OPTIONS, startServer, connect } = require("./server.cjs");
 const { Space } = require("./space.cjs");
 
 // Variable that passes the server from the global setup to the workers.
@@ -18,7 +19,10 @@ const REMOVED = [
 
 /** Points the variables AWS_… of this process at a space; returns a function that restores them. */
 function useEnvironment(space) {
-  const values = space.env;
+  const values = space?.env;
+  if (!values) {
+    throw new TypeError(`useEnvironment takes a server or a space, not ${shown(space)}: useEnvironment(await startServer())`);
+  }
   const before = [...Object.keys(values), ...REMOVED].map((name) => [name, process.env[name]]);
   Object.assign(process.env, values);
   REMOVED.forEach((name) => delete process.env[name]);
@@ -87,6 +91,7 @@ const NOWHERE = new Space(undefined, {
  * reach AWS otherwise.
  */
 function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options, note = "") {
+  checkOptions("the argument of useSpace", options, OPTIONS);
   const shared = sharedServer(options, runner.provided);
   if ((options ?? shared)?.profile === "localstack") {
     throw new TypeError(
@@ -182,6 +187,7 @@ async function startAgain(options) {
  * variables stay the same, so that a client that was made once keeps working. Returns an object that represents it.
  */
 function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options) {
+  checkOptions("the argument of useServer", options, OPTIONS);
   if (options?.dataDir !== undefined) {
     throw new TypeError("useServer has no dataDir, which it would empty before each test: use startServer");
   }

@@ -144,4 +144,4 @@ function connect(given) {
   });
 }
 
-module.exports = { MainSpace, Server, startServer, connect };
+module.exports = { OPTIONS, MainSpace, Server, startServer, connect };

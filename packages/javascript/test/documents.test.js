@@ -65,7 +65,11 @@ test("the server is the one of the configuration", async () => {
 });
 `;
 
+// The page is read from top to bottom: what follows the configuration has its buckets, too.
+const fixtures = examples.filter((block) => block.includes("base.extend")).map((block) => ["fixtures.test.js", block]);
+
 test("the configuration of Vitest starts a server for all files", { skip }, () => {
   assert.deepEqual(files.map(([name]) => name), ["vitest.config.ts", "liteio.setup.ts"]);
-  run([...files, ["shared.test.js", SHARED]], [join(HERE, "node_modules", "vitest/vitest.mjs"), "run", "--root", "."]);
+  assert.equal(fixtures.length, 1);
+  run([...files, ["shared.test.js", SHARED], ...fixtures], [join(HERE, "node_modules", "vitest/vitest.mjs"), "run", "--root", "."]);
 });

@@ -281,11 +281,13 @@ check(
   {
     "a.test.js": `
 import { beforeAll, expect, test } from "vitest";
-import { useSpace } from "liteio/vitest";
+import { useServer, useSpace } from "liteio/vitest";
 const s3 = useSpace();
 beforeAll(() => {
   expect(() => s3.config).toThrow(/not in beforeAll \\(use \`buckets\`, \`seed\` or beforeEach\\)/);
 });
+expect(() => useSpace({ bucket: "photos" })).toThrow(/^the argument of useSpace has no bucket: it has dataDir, buckets/);
+expect(() => useServer({ seed: 1 })).toThrow(/^the argument of useServer: seed is a string, not 1$/);
 expect(() => useSpace({ profile: "localstack" })).toThrow(/reach the same space in all tests: use useServer/);
 test("in a test there is a space", () => { s3.config; });
 `,

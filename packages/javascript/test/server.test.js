@@ -11,7 +11,7 @@ import { mock, test } from "node:test";
 import {
   S3Client, CreateBucketCommand, GetBucketVersioningCommand, GetObjectCommand, ListBucketsCommand, PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { BinaryNotFound, LiteIOError, StartFailed, TestApiMissing, connect, findBinary, startServer } from "liteio";
+import { BinaryNotFound, LiteIOError, StartFailed, TestApiMissing, connect, findBinary, startServer, useEnvironment } from "liteio";
 import { isOpen, text, untilClosed, withServer } from "./harness.js";
 
 async function buckets(space) {
@@ -188,6 +188,8 @@ test("wrong options are refused", async () => {
   await assert.rejects(startServer(ofS3rver), /list of strings: give "letters" instead of { name: 'letters' }$/);
   await assert.rejects(startServer({ seed: ["photos"] }), /startServer: seed is a string, not \[ 'photos' \]$/);
   await assert.rejects(startServer("photos"), /startServer is an object with dataDir, .* not 'photos'$/);
+  assert.throws(() => useEnvironment(), /^TypeError: useEnvironment takes a server or a space, not undefined/);
+  assert.throws(() => useEnvironment(startServer), /useEnvironment takes a server or a space, not \[AsyncFunction/);
   assert.throws(() => connect(), LiteIOError);
   assert.throws(() => connect(null), LiteIOError);
   assert.throws(() => connect({ endpoint: "https://127.0.0.1:1" }), /plain HTTP/);
