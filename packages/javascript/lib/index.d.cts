@@ -30,6 +30,8 @@ export interface ClientConfig {
   region: string;
   credentials: { accessKeyId: string; secretAccessKey: string };
   forcePathStyle: boolean;
+  useFipsEndpoint: boolean;
+  useDualstackEndpoint: boolean;
 }
 
 /** A fault rule: the requests, by `operation`, `bucket` and `key` (patterns with * and ?), and the effect on them. */

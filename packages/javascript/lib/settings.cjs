@@ -78,6 +78,7 @@ function inOptions(text) {
   return text
     .replace(/\bLITEIO_ACCESS_KEY\b/g, "accessKeyId")
     .replace(/\bLITEIO_SECRET_KEY\b/g, "secretAccessKey")
+    .replace(/secret key must have \d+ to \d+ characters$/m, '$&; for the keys of LocalStack: profile: "localstack", without keys')
     .replace(/--address HOST:PORT/g, "the option port");
 }
 

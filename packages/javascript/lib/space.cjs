@@ -70,6 +70,9 @@ class Space {
       region: this.region,
       credentials: { accessKeyId, secretAccessKey },
       forcePathStyle: true,
+      // With AWS_USE_FIPS_ENDPOINT or AWS_USE_DUALSTACK_ENDPOINT in the shell the SDK refuses a custom endpoint.
+      useFipsEndpoint: false,
+      useDualstackEndpoint: false,
     };
   }
 

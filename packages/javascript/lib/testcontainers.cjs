@@ -86,6 +86,8 @@ class StartedLiteIOContainer extends AbstractStartedContainer {
       credentials: { accessKeyId: this.#username, secretAccessKey: this.#password },
       // The name of the host may be an address, before which no bucket can stand.
       forcePathStyle: true,
+      useFipsEndpoint: false,
+      useDualstackEndpoint: false,
     };
   }
 }

@@ -32,5 +32,7 @@ export class StartedLiteIOContainer extends AbstractStartedContainer {
     region: string;
     credentials: { accessKeyId: string; secretAccessKey: string };
     forcePathStyle: boolean;
+    useFipsEndpoint: boolean;
+    useDualstackEndpoint: boolean;
   };
 }

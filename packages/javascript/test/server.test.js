@@ -116,6 +116,17 @@ for (const profile of ["minio", "localstack", "s3mock"]) {
   });
 }
 
+for (const name of ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"]) {
+  withServer(`a client reaches the server with ${name} in the shell`, { buckets: ["photos"] }, async (server) => {
+    process.env[name] = "true";
+    try {
+      assert.deepEqual(await buckets(server), ["photos"]);
+    } finally {
+      delete process.env[name];
+    }
+  });
+}
+
 test("variables of this process are no settings of the server", async () => {
   process.env.LITEIO_BUCKET = "of-another-server";
   try {
@@ -134,7 +145,7 @@ test("a start that fails says why", async () => {
   const starts = [
     [{ buckets: ["B"] }, /"B" is not valid/],
     [{ args: ["--no-such-flag"] }, /--no-such-flag/],
-    [{ secretAccessKey: "test" }, /: secretAccessKey: the secret key must have 8/],
+    [{ secretAccessKey: "test" }, /: secretAccessKey: the secret key must have 8.*; for the keys of LocalStack: profile: "localstack"/],
     [{ accessKeyId: "a" }, /: accessKeyId: the access key must have 3/],
     [{ binary: execFileSync("which", ["true"], { encoding: "utf8" }).trim() }, /exit code 0: no output of \/.*true$/],
   ];
