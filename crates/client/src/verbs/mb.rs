@@ -58,16 +58,19 @@ async fn make(session: &Session, arguments: &MbArgs, target: &str) -> Result<Str
     }
     let region = arguments.region.as_deref();
     let bucket = Bucket { name: &remote.bucket, region, with_lock: arguments.with_lock };
-    let region = match remote.s3.create_bucket(bucket).await {
+    let made = match remote.s3.create_bucket(bucket).await {
         Err(error)
             if arguments.ignore_existing
                 && matches!(error.code(), EXISTS | "BucketAlreadyExists") =>
         {
-            // The region of the request need not be that of the bucket, and its user may not ask for it.
-            let known = |_| remote.s3.region_of(&remote.bucket);
-            remote.s3.location(&remote.bucket).await.unwrap_or_else(known)
+            remote.s3.region_of(&remote.bucket)
         }
         made => made?,
+    };
+    // It may have been there, also without an error, and in another region. Its user may have no right to ask for that.
+    let region = match arguments.ignore_existing {
+        true => remote.s3.location(&remote.bucket).await.unwrap_or(made),
+        false => made,
     };
     if arguments.with_versioning {
         remote.s3.set_versioning(&remote.bucket, "Enabled").await?;
