@@ -78,6 +78,8 @@ class Writer(threading.Thread):
         self.random = random.Random(f"{seed}-{number}")
         self.servers = Connections(cluster, f"{seed}+{number}", SERVICE)
         self.states = {f"{number}-{key}": {None} for key in range(KEYS + SPARE)}
+        # Those of the requests that were not answered, which may still happen behind a read: see `state.py`.
+        self.late = {key: set() for key in self.states}
         self.version = self.acknowledged = self.unanswered = self.reads = 0
         self.failure, self.is_stopped = None, False
 
@@ -110,7 +112,8 @@ class Writer(threading.Thread):
         try:
             self.servers.call(operation, **INDEX, **parameters)
         except Refused as refused:
-            if refused.status not in UNKNOWN:
+            # 429: changes of others came between for too long, as on a busy machine. SDKs send it again.
+            if refused.status not in UNKNOWN | {429}:
                 raise
         except NotSent:
             raise
@@ -119,9 +122,11 @@ class Writer(threading.Thread):
         else:
             self.acknowledged += 1
             self.states |= {key: {version} for key in changed}
+            self.late |= {key: set() for key in changed}
             return True
         self.unanswered += 1
         self.states |= {key: self.states[key] | {version} for key in changed}
+        self.late |= {key: self.late[key] | {version} for key in changed}
         return False
 
     def get(self, keys):
@@ -138,7 +143,7 @@ class Writer(threading.Thread):
         else:
             self.reads += 1
             for key in keys:
-                self.states[key] = {seen(key, self.states[key], found.get(key), "a read")}
+                self.states[key] = {seen(key, self.states[key], found.get(key), "a read")} | self.late[key]
 
 
 def seen(key, states, version, what):

@@ -275,7 +275,7 @@ mod tests {
         let target = target(KeyRing::default(), &[]);
         let taken = settings(&target, "bucket", &documents).lifecycle.expect("a lifecycle");
         let taken = format!("{taken:?}");
-        assert!(taken.contains("short") && !taken.contains("markers"), "{taken}");
+        assert!(taken.contains("\"short\"") && !taken.contains("\"markers\""), "{taken}");
         assert_eq!(target.tally.skipped(), 2, "the rules old and markers");
     }
 
