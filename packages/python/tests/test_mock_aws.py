@@ -215,13 +215,21 @@ def test_acls_are_accepted():
 @pytest.mark.parametrize("options", [
     dict(arguments=["--object-ownership", "bucket-owner-enforced"]),
     dict(environment={"LITEIO_OBJECT_OWNERSHIP": "bucket-owner-enforced"}),
-    dict(profile="s3mock"),
 ])
 def test_acls_are_refused_where_the_options_say_so(options):
     with mock_aws(**options):
         boto3.client("s3").create_bucket(Bucket="photos")
         with pytest.raises(ClientError, match="AccessControlListNotSupported"):
             put(ACL="public-read")
+
+
+def test_acls_are_ignored_as_s3mock_does():
+    with mock_aws(profile="s3mock"):
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="photos")
+        put(ACL="public-read")
+        grants = s3.get_object_acl(Bucket="photos", Key="a")["Grants"]
+        assert [it["Grantee"]["Type"] for it in grants] == ["CanonicalUser"]
 
 
 class TestOptionsOfThePageForWhatDiffersFromMoto:
