@@ -40,7 +40,7 @@ public final class LiteIOServer extends LiteIOSpace {
     }
 
     String endOfLog() {
-        return process.endOfLog();
+        return process.endOfQuietLog();
     }
 
     /** Creates a space, isolated from the others. */

@@ -31,6 +31,9 @@ final class ServerProcess {
     private static final long READY_POLL_MS = 5;
     // Time for the shell to follow a server that has just closed its connections.
     private static final Duration END_MAX = Duration.ofSeconds(1);
+    // The server writes the line about a request behind its answer.
+    private static final long LOG_QUIET_MS = 50;
+    private static final long LOG_QUIET_MS_MAX = 500;
     private static final int LOG_LINES_MAX = 1000;
     private static final int LOG_END_LINES = 20;
     // Such as of a variable with a wrong letter: nobody would look into the log for it.
@@ -50,6 +53,7 @@ final class ServerProcess {
 
     private final Process process;
     private final Deque<String> log = new ArrayDeque<>();
+    private long linesRead;
     private final Thread logReader;
     private final CompletableFuture<String> announced = new CompletableFuture<>();
     private final String endpoint;
@@ -95,6 +99,23 @@ final class ServerProcess {
         synchronized (log) {
             return log.stream().skip(Math.max(0, log.size() - LOG_END_LINES)).collect(Collectors.joining("\n"));
         }
+    }
+
+    /** The same, once no more lines come. */
+    String endOfQuietLog() {
+        long begun = System.nanoTime();
+        synchronized (log) {
+            try {
+                long before;
+                do {
+                    before = linesRead;
+                    log.wait(LOG_QUIET_MS);
+                } while (linesRead != before && System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(LOG_QUIET_MS_MAX));
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        return endOfLog();
     }
 
     /** Why a server does not answer: it was closed or has ended. Null if it should. */
@@ -206,6 +227,8 @@ final class ServerProcess {
         }
         synchronized (log) {
             log.addLast(line);
+            linesRead++;
+            log.notifyAll();
             if (log.size() > LOG_LINES_MAX) {
                 log.removeFirst();
             }
