@@ -1,5 +1,6 @@
 """PostgreSQL servers of the tests: alone, or a primary with a standby that streams from it."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -79,7 +80,7 @@ class Postgres:
             with open(f"{self.directory}/log", "ab") as log:
                 arguments = [f"{BIN}/postgres", "-D", self.data, "-k", self.directory, "-p", str(self.port),
                              "--listen-addresses=127.0.0.1", "-c", "max_connections=200"]
-                # In a group of its own, which is killed as one.
+                # Ctrl-C ends the test first.
                 self.process = subprocess.Popen(unprivileged(arguments), stdout=log, stderr=log,
                                                 stdin=subprocess.DEVNULL, start_new_session=True)
             while self.process.poll() is None:
@@ -93,7 +94,12 @@ class Postgres:
 
     def kill(self):
         """Kills all of its processes. Nothing but the memory is lost."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        # Each has a group of its own. Those that begin meanwhile end by themselves, without the postmaster.
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as listed:
+            children = [int(child) for child in listed.read().split()]
+        for process in [self.process.pid, *children]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         self.process.wait()
 
     def stop(self):
