@@ -53,7 +53,7 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
             Ok((lifecycle, unusable)) => {
                 settings.lifecycle = Some(lifecycle);
                 for rule in unusable {
-                    left_out(&format!("lifecycle rule {}", rule.id), &rule.reason);
+                    left_out(&format!("lifecycle rule {}", rule.name), &rule.reason);
                 }
             }
             Err(reason) => left_out("lifecycle", &reason),

@@ -18,11 +18,11 @@ use super::{
 /// Elements of MinIO in rules, which have no place in them here.
 const MINIO_ONLY: [&str; 2] = ["ExpiredObjectAllVersions", "DelMarkerExpiration"];
 
-/// A lifecycle rule that a bucket cannot have here.
+/// A rule that a bucket cannot have here.
 #[derive(Debug)]
-pub struct LeftOutRule {
-    /// Its ID.
-    pub id: String,
+pub struct LeftOut {
+    /// The ID of a lifecycle rule, or the ARN and the events of a notification.
+    pub name: String,
     /// The reason.
     pub reason: String,
 }
@@ -35,7 +35,7 @@ pub struct LeftOutRule {
 pub fn lifecycle(
     document: &[u8],
     is_tier: &dyn Fn(&str) -> bool,
-) -> Result<(Lifecycle, Vec<LeftOutRule>), String> {
+) -> Result<(Lifecycle, Vec<LeftOut>), String> {
     let whole = match rules_of(document, is_tier) {
         Ok(lifecycle) => return Ok((lifecycle, Vec::new())),
         Err(reason) => reason,
@@ -46,7 +46,7 @@ pub fn lifecycle(
     for rule in rules {
         match rules_of(format!("{head}{rule}{tail}").as_bytes(), is_tier) {
             Ok(_) => kept.push_str(rule),
-            Err(reason) => left_out.push(LeftOutRule { id: id_of(rule).to_owned(), reason }),
+            Err(reason) => left_out.push(LeftOut { name: id_of(rule).to_owned(), reason }),
         }
     }
     if kept.is_empty() {
@@ -141,15 +141,6 @@ pub fn check_versioning(document: &[u8]) -> Result<(), String> {
     bucket_versioning::refuse_exclusions(document).map_err(reason)
 }
 
-/// A notification that a bucket cannot have here.
-#[derive(Debug)]
-pub struct LeftOutNotification {
-    /// Its ARN and events.
-    pub name: String,
-    /// The reason.
-    pub reason: String,
-}
-
 /// Parses the notifications of a bucket, `None` if there are none, and names those that it cannot have. Rules may overlap, as on
 /// MinIO. `kind_of` has the kinds of targets by their names.
 ///
@@ -158,11 +149,11 @@ pub struct LeftOutNotification {
 pub fn notifications(
     document: &[u8],
     kind_of: &dyn Fn(&str) -> Option<&'static str>,
-) -> Result<(Option<Notifications>, Vec<LeftOutNotification>), String> {
+) -> Result<(Option<Notifications>, Vec<LeftOut>), String> {
     let sent = bucket_settings::from_xml::<NotificationConfiguration>(document);
     let mut sent = sent.map_err(reason)?;
     let unusable = bucket_notification::take_unusable(kind_of, &mut sent);
-    let left_out = |(name, error)| LeftOutNotification { name, reason: reason(error) };
+    let left_out = |(name, error)| LeftOut { name, reason: reason(error) };
     let left_out = unusable.into_iter().map(left_out).collect();
     let notifications = bucket_notification::parse(kind_of, true, sent).map_err(reason)?;
     Ok((notifications, left_out))

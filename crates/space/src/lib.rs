@@ -426,7 +426,7 @@ impl Space {
     }
 }
 
-/// Notes the access key that nobody has: mostly that of another server, or of a space that was deleted.
+/// Notes an unknown access key. Most are of another server, or of a deleted space.
 fn note_unknown_key(error: &ApiError, origin: &Origin) {
     let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
     let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
