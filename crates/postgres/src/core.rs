@@ -14,6 +14,7 @@ use tokio_postgres::error::Severity;
 use crate::config::PostgresConfig;
 use crate::error::{Fault, PostgresError, failed};
 use crate::fetch;
+use crate::gather::Gather;
 use crate::limits;
 use crate::pool::{Leased, Pool, Purpose, longer};
 use crate::session::Parameter;
@@ -24,6 +25,7 @@ pub(crate) struct Core {
     /// `None` once this is dropped.
     runtime: Option<Runtime>,
     pub(crate) pool: Pool,
+    pub(crate) gather: Gather,
     pub(crate) counters: Counters,
 }
 
@@ -51,7 +53,13 @@ impl Core {
             .enable_all()
             .build()
             .map_err(|error| PostgresError::Settings(format!("cannot start threads: {error}")))?;
-        Ok(Self { runtime: Some(runtime), pool: Pool::new(config)?, counters: Counters::default() })
+        let pool = Pool::new(config)?;
+        Ok(Self {
+            runtime: Some(runtime),
+            pool,
+            gather: Gather::default(),
+            counters: Counters::default(),
+        })
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

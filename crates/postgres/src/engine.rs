@@ -18,6 +18,7 @@ use crate::config::PostgresConfig;
 use crate::core::{Core, Counters};
 use crate::error::{Fault, PostgresError, damaged, failed};
 use crate::fetch::{self, column, positive};
+use crate::gather;
 use crate::limits;
 use crate::locks;
 use crate::pool::Purpose;
@@ -207,10 +208,8 @@ impl Database for Postgres {
     }
 
     fn fetch_later(&self, wants: Vec<Want>) -> Fetching {
-        let core = Arc::clone(&self.core);
-        let runtime = core.runtime().clone();
-        let fetch = async move { core.fetch(&fetch::Request::new(&wants)).await };
-        Box::pin(Within::new(runtime, fetch))
+        let runtime = self.core.runtime().clone();
+        Box::pin(Within::new(runtime, gather::fetch(Arc::clone(&self.core), wants)))
     }
 
     fn commit(&self, worker: Worker, number: u64, group: &Group) -> Result<(), CommitError> {

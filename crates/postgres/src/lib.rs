@@ -45,6 +45,7 @@
 //! | `schema` | [`create`], [`migrate`], [`status`], [`check`]: the cluster's schema |
 //! | `engine` | [`Postgres`], the engine |
 //! | `commit`, `fetch`, `view`, `statements`, `locks` | groups and wants as parameters, rows as answers, the statements |
+//! | `gather` | one statement for the rows of many requests |
 //! | `core`, `pool`, `session`, `tls`, `wait` | the connections and their threads |
 //! | `error`, `limits` | [`PostgresError`], the meaning of a SQLSTATE; limits with their reasons |
 //!
@@ -59,6 +60,7 @@ mod core;
 mod engine;
 mod error;
 mod fetch;
+mod gather;
 mod limits;
 mod locks;
 mod pool;

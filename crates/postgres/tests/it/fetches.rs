@@ -1,8 +1,10 @@
 //! Fetches and views, compared with a model.
 
 use std::collections::BTreeMap;
+use std::task::{Context, Waker};
 
-use liteio_kv::database::{Answer, Database as _, Entry, Group, Row, Want};
+use futures_util::future::{FutureExt as _, join_all};
+use liteio_kv::database::{Answer, Database as _, Entry, Fetching, Group, Row, Want};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
@@ -306,4 +308,61 @@ fn answers_are_those_of_a_model() {
             Ok(())
         })
         .expect("the answers are equal");
+}
+
+/// The wants of a request, and a future of its fetch: a row that all want, one of its own, and one that is not there.
+fn request(process: &Process, index: usize) -> (Vec<Want>, Fetching) {
+    let own = format!("own {index:03}").into_bytes();
+    let keys = [b"all".to_vec(), own, b"none".to_vec(), b"all".to_vec()];
+    let wants = keys.map(Want::Key).to_vec();
+    (wants.clone(), process.database.fetch_later(wants))
+}
+
+/// A cluster with the rows of `count` requests.
+fn rows_of_requests(cluster: &Cluster, count: usize) -> (Process, Model) {
+    let (mut process, mut model) = (cluster.open(), Model::new());
+    let mut keys: Vec<_> = (0..count).map(|index| format!("own {index:03}").into_bytes()).collect();
+    keys.push(b"all".to_vec());
+    fill(&mut process, &keys, &mut model);
+    (process, model)
+}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+#[test]
+fn one_statement_fetches_for_all_requests_that_wait() {
+    let cluster = Cluster::new();
+    let (process, model) = rows_of_requests(&cluster, 100);
+    let before = process.database.stats().fetches;
+    let (wants, fetches): (Vec<_>, Vec<_>) = (0..100).map(|index| request(&process, index)).unzip();
+    for (wants, fetched) in wants.iter().zip(wait(join_all(fetches))) {
+        let fetched = fetched.expect("it is fetched");
+        let expected: Vec<_> = wants.iter().map(|want| expected(&model, want)).collect();
+        assert_eq!(fetched.answers, expected);
+        assert!(fetched.now_ms > 0);
+    }
+    let statements = process.database.stats().fetches - before;
+    assert!(statements < 20, "{statements} statements for 100 requests");
+}
+
+#[test]
+fn requests_whose_clients_have_gone_hold_no_others() {
+    let cluster = Cluster::new();
+    let (process, model) = rows_of_requests(&cluster, 60);
+    let mut requests: Vec<_> = (0..60).map(|index| request(&process, index)).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    for (_, fetch) in &mut requests {
+        assert!(fetch.poll_unpin(&mut context).is_pending());
+    }
+    // Those that have statements of their own, and some of those that wait.
+    requests.drain(..20);
+    for (wants, fetch) in requests {
+        let fetched = wait(fetch).expect("it is fetched");
+        assert_eq!(fetched.answers[1], expected(&model, &wants[1]));
+    }
+    // All places are free again.
+    let again = (0..60).map(|index| request(&process, index).1);
+    assert!(wait(join_all(again)).iter().all(Result::is_ok));
 }
