@@ -37,7 +37,7 @@ impl ChecksumHasher {
         }
     }
 
-    fn algorithm(&self) -> ChecksumAlgorithm {
+    pub(super) fn algorithm(&self) -> ChecksumAlgorithm {
         match self {
             Self::Crc(algorithm, _) => *algorithm,
             Self::Xxhash64(_) => ChecksumAlgorithm::Xxhash64,
@@ -48,10 +48,6 @@ impl ChecksumHasher {
             Self::Sha1(_) => ChecksumAlgorithm::Sha1,
             Self::Sha256(_) => ChecksumAlgorithm::Sha256,
         }
-    }
-
-    pub(super) fn is_md5(&self) -> bool {
-        matches!(self, Self::Md5(_))
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {

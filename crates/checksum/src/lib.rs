@@ -2,10 +2,13 @@
 
 mod crc_combine;
 mod hasher;
+mod joined;
 mod md5;
+mod sha256;
 
 use bytes::Bytes;
 use hasher::ChecksumHasher;
+use joined::Joined;
 use md5::Combiner;
 pub use md5::Md5;
 use serde::{Deserialize, Serialize};
@@ -260,9 +263,11 @@ impl Digests {
 /// Computes [`Digests`] over a stream of bytes.
 #[derive(Clone, Debug)]
 pub struct DigestSet {
-    md5: Md5,
-    /// The position of MD5 among the requested checksums, if any. It is not computed twice.
+    /// MD5, and SHA-256 if it is requested.
+    joined: Joined,
+    /// The positions of MD5 and SHA-256 among the requested checksums, if any. They are not computed twice.
     md5_place: Option<usize>,
+    sha256_place: Option<usize>,
     checksums: ChecksumSet,
 }
 
@@ -271,13 +276,15 @@ impl DigestSet {
     #[must_use]
     pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
         let mut checksums = ChecksumSet::new(algorithms);
-        let md5_place = checksums.take_md5();
-        Self { md5: Md5::new(), md5_place, checksums }
+        // The one that is taken last is put back first.
+        let md5_place = checksums.take(ChecksumAlgorithm::Md5);
+        let sha256_place = checksums.take(ChecksumAlgorithm::Sha256);
+        Self { joined: Joined::new(sha256_place.is_some()), md5_place, sha256_place, checksums }
     }
 
     /// Digests the next bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
-        self.md5.update(bytes);
+        self.joined.update(bytes);
         self.checksums.update(bytes);
     }
 
@@ -285,13 +292,13 @@ impl DigestSet {
     /// digested at the same time, which saves most of its time. May wait for their thread.
     pub fn update_together(&mut self, pieces: &[Bytes]) {
         pieces.iter().for_each(|piece| self.checksums.update(piece));
-        Combiner::shared().update(&mut self.md5, pieces);
+        Combiner::shared().update(&mut self.joined, pieces);
     }
 
     /// The same for a task, which does not hold its thread while another one digests.
     pub async fn update_in_task(&mut self, pieces: &[Bytes]) {
         pieces.iter().for_each(|piece| self.checksums.update(piece));
-        Combiner::shared().update_in_task(&mut self.md5, pieces).await;
+        Combiner::shared().update_in_task(&mut self.joined, pieces).await;
     }
 
     /// Number of bytes digested so far.
@@ -304,8 +311,11 @@ impl DigestSet {
     #[must_use]
     pub fn finish(self) -> Digests {
         let bytes = self.checksums.bytes;
-        let md5 = self.md5.finish();
+        let (md5, sha256) = self.joined.finish();
         let mut checksums = self.checksums.finish();
+        if let (Some(place), Some(sha256)) = (self.sha256_place, sha256) {
+            checksums.insert(place, ChecksumValue::of(ChecksumAlgorithm::Sha256, &sha256));
+        }
         if let Some(place) = self.md5_place {
             checksums.insert(place, ChecksumValue::of(ChecksumAlgorithm::Md5, &md5));
         }
@@ -338,9 +348,9 @@ impl ChecksumSet {
         self.bytes += bytes.len() as u64;
     }
 
-    /// Removes MD5 from the set, and returns its position.
-    fn take_md5(&mut self) -> Option<usize> {
-        let place = self.hashers.iter().position(ChecksumHasher::is_md5)?;
+    /// Removes an algorithm from the set, and returns its position.
+    fn take(&mut self, algorithm: ChecksumAlgorithm) -> Option<usize> {
+        let place = self.hashers.iter().position(|hasher| hasher.algorithm() == algorithm)?;
         self.hashers.remove(place);
         Some(place)
     }

@@ -26,9 +26,10 @@ use std::task::Poll;
 use bytes::{Buf as _, Bytes};
 use parking_lot::Mutex;
 
-use super::Md5;
 use super::lanes::{Kernel, Lane};
 use super::steps::BLOCK_BYTES;
+use crate::joined::Joined;
+use crate::sha256::{self, Stream};
 
 /// Blocks of each lane between two looks at the queue: some 15 µs.
 const STEP_BLOCKS: usize = 128;
@@ -65,7 +66,7 @@ struct Queued {
 
 #[derive(Debug)]
 enum Reply {
-    Digested(Md5),
+    Digested(Joined),
     /// The rest of the job, which leads now.
     Lead(Lead),
 }
@@ -87,7 +88,7 @@ struct Lead {
 /// Pieces of a body, to be digested in their order.
 #[derive(Debug)]
 struct Job {
-    md5: Md5,
+    digests: Joined,
     /// The first one starts with a whole block, and the digest is at the end of a block.
     pieces: VecDeque<Bytes>,
 }
@@ -104,34 +105,34 @@ impl Combiner {
     }
 
     /// Digests the next bytes of a body. May wait for another thread that digests them.
-    pub(crate) fn update(&self, md5: &mut Md5, pieces: &[Bytes]) {
-        *md5 = match self.admit(md5, pieces) {
-            None => alone(md5, pieces),
+    pub(crate) fn update(&self, digests: &mut Joined, pieces: &[Bytes]) {
+        *digests = match self.admit(digests, pieces) {
+            None => alone(digests, pieces),
             Some(Role::Leads(lead)) => lead.digest(),
             Some(Role::Sleeps(reply)) => {
-                reply.recv().map_or_else(|_| alone(md5, pieces), Reply::digest)
+                reply.recv().map_or_else(|_| alone(digests, pieces), Reply::digest)
             }
         };
     }
 
     /// The same for a task: it sleeps without its thread.
-    pub(crate) async fn update_in_task(&self, md5: &mut Md5, pieces: &[Bytes]) {
-        *md5 = match self.admit(md5, pieces) {
-            None => alone(md5, pieces),
+    pub(crate) async fn update_in_task(&self, digests: &mut Joined, pieces: &[Bytes]) {
+        *digests = match self.admit(digests, pieces) {
+            None => alone(digests, pieces),
             Some(Role::Leads(lead)) => {
                 let_others_run().await;
                 lead.digest()
             }
             Some(Role::Sleeps(reply)) => {
-                reply.await.map_or_else(|_| alone(md5, pieces), Reply::digest)
+                reply.await.map_or_else(|_| alone(digests, pieces), Reply::digest)
             }
         };
     }
 
     /// The part of the next bytes of a body; `None` if they are too few.
-    fn admit(&self, md5: &Md5, pieces: &[Bytes]) -> Option<Role> {
+    fn admit(&self, digests: &Joined, pieces: &[Bytes]) -> Option<Role> {
         let bytes = pieces.iter().map(Bytes::len).sum::<usize>();
-        (bytes >= SHARED_BYTES_MIN).then(|| self.admit_job(Job::new(md5.clone(), pieces)))
+        (bytes >= SHARED_BYTES_MIN).then(|| self.admit_job(Job::new(digests.clone(), pieces)))
     }
 
     fn admit_job(&self, job: Job) -> Role {
@@ -150,10 +151,10 @@ impl Combiner {
 }
 
 /// The digest of bytes by this thread. Also where a leader has panicked with them in its lanes.
-fn alone(md5: &Md5, pieces: &[Bytes]) -> Md5 {
-    let mut md5 = md5.clone();
-    pieces.iter().for_each(|piece| md5.update(piece));
-    md5
+fn alone(digests: &Joined, pieces: &[Bytes]) -> Joined {
+    let mut digests = digests.clone();
+    pieces.iter().for_each(|piece| digests.update(piece));
+    digests
 }
 
 /// Puts the task behind those that can run.
@@ -170,9 +171,9 @@ async fn let_others_run() {
 }
 
 impl Reply {
-    fn digest(self) -> Md5 {
+    fn digest(self) -> Joined {
         match self {
-            Self::Digested(md5) => md5,
+            Self::Digested(digests) => digests,
             Self::Lead(lead) => lead.digest(),
         }
     }
@@ -180,13 +181,13 @@ impl Reply {
 
 impl Lead {
     /// Digests its job, and queued ones until it is digested.
-    fn digest(self) -> Md5 {
+    fn digest(self) -> Joined {
         let Self { mut leader, mut job } = self;
         while !job.is_digested() {
             leader.take_queued();
             leader.step(&mut job);
         }
-        job.md5
+        job.digests
     }
 }
 
@@ -221,9 +222,14 @@ impl Leader {
 
     /// Digests the next blocks of each job, and wakes those that are digested.
     fn step(&mut self, own: &mut Job) {
+        if self.others.is_empty() {
+            return own.step_alone();
+        }
         let others = self.others.iter_mut().map(|other| &mut other.job);
-        let mut lanes: Vec<_> = std::iter::once(&mut *own).chain(others).map(Job::lane).collect();
+        let jobs = std::iter::once(&mut *own).chain(others).map(Job::states);
+        let (mut lanes, streams): (Vec<_>, Vec<_>) = jobs.unzip();
         let blocks = self.combiner.0.kernel.compress(&mut lanes, STEP_BLOCKS);
+        sha256::compress_all(streams.into_iter().flatten().map(|stream| stream.first(blocks)));
         own.advance(blocks);
         self.others.iter_mut().for_each(|other| other.job.advance(blocks));
         let digested: Vec<_> =
@@ -233,7 +239,7 @@ impl Leader {
             self.combiner.0.state.lock().jobs -= digested.len();
             for Queued { job, reply } in digested {
                 // It sleeps until now, unless it is a task that is gone.
-                let _ = reply.send(Reply::Digested(job.md5));
+                let _ = reply.send(Reply::Digested(job.digests));
             }
         }
     }
@@ -270,8 +276,8 @@ impl Drop for Leader {
 }
 
 impl Job {
-    fn new(md5: Md5, pieces: &[Bytes]) -> Self {
-        let mut job = Self { md5, pieces: pieces.iter().cloned().collect() };
+    fn new(digests: Joined, pieces: &[Bytes]) -> Self {
+        let mut job = Self { digests, pieces: pieces.iter().cloned().collect() };
         job.settle();
         job
     }
@@ -280,15 +286,27 @@ impl Job {
         self.pieces.is_empty()
     }
 
-    fn lane(&mut self) -> Lane<'_> {
+    /// The next blocks, for MD5 and for SHA-256 if that is wanted.
+    fn states(&mut self) -> (Lane<'_>, Option<Stream<'_>>) {
         let blocks = self.pieces.front().map_or(&[][..], |piece| piece.as_chunks().0);
-        Lane { state: &mut self.md5.state, blocks }
+        let (md5, sha256) = self.digests.states();
+        (Lane { state: &mut md5.state, blocks }, sha256.map(|state| Stream { state, blocks }))
+    }
+
+    /// Digests as many blocks as in a lane, without others.
+    fn step_alone(&mut self) {
+        if let Some(piece) = self.pieces.front_mut() {
+            let most = piece.len() / BLOCK_BYTES * BLOCK_BYTES;
+            self.digests.update(&piece.split_to(most.min(STEP_BLOCKS * BLOCK_BYTES)));
+        }
+        self.settle();
     }
 
     /// Continues after blocks that were digested in the lane.
     fn advance(&mut self, blocks: usize) {
         let bytes = blocks * BLOCK_BYTES;
-        self.md5.bytes = self.md5.bytes.wrapping_add(bytes as u64);
+        let (md5, _) = self.digests.states();
+        md5.bytes = md5.bytes.wrapping_add(bytes as u64);
         if let Some(piece) = self.pieces.front_mut() {
             piece.advance(bytes);
         }
@@ -298,13 +316,13 @@ impl Job {
     /// Digests what comes before the next whole block.
     fn settle(&mut self) {
         while let Some(piece) = self.pieces.front_mut() {
-            let to_block = (BLOCK_BYTES - self.md5.rest_bytes()) % BLOCK_BYTES;
+            let to_block = (BLOCK_BYTES - self.digests.md5().rest_bytes()) % BLOCK_BYTES;
             if to_block == 0 && piece.len() >= BLOCK_BYTES {
                 return;
             }
             // The end of a block, or of a piece that does not fill one.
             let bytes = if to_block == 0 { piece.len() } else { to_block.min(piece.len()) };
-            self.md5.update(&piece.split_to(bytes));
+            self.digests.update(&piece.split_to(bytes));
             if piece.is_empty() {
                 self.pieces.pop_front();
             }
@@ -322,6 +340,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::md5::Md5;
 
     const STEP_BYTES: usize = STEP_BLOCKS * BLOCK_BYTES;
 
@@ -347,10 +366,21 @@ mod tests {
         pieces
     }
 
-    /// A job of some steps, and its digest.
-    fn job(steps: usize, seed: usize) -> (Job, [u8; 16]) {
+    /// The digests by MD5 and SHA-256.
+    type Both = ([u8; 16], Option<[u8; 32]>);
+
+    fn both(bytes: &[u8]) -> Both {
+        use sha2::Digest as _;
+        (Md5::digest(bytes), Some(sha2::Sha256::digest(bytes).into()))
+    }
+
+    /// A job of some steps, and its digests. Every third one has no SHA-256.
+    fn job(steps: usize, seed: usize) -> (Job, Both) {
         let bytes = bytes(steps * STEP_BYTES, seed);
-        (Job::new(Md5::new(), &pieces(&bytes, &[bytes.len()])), Md5::digest(&bytes))
+        let has_sha256 = !seed.is_multiple_of(3);
+        let (md5, sha256) = both(&bytes);
+        let expected = (md5, sha256.filter(|_| has_sha256));
+        (Job::new(Joined::new(has_sha256), &pieces(&bytes, &[bytes.len()])), expected)
     }
 
     fn leads(role: Role) -> Lead {
@@ -367,9 +397,9 @@ mod tests {
         }
     }
 
-    fn digested(reply: oneshot::Receiver<Reply>) -> [u8; 16] {
+    fn digested(reply: oneshot::Receiver<Reply>) -> Both {
         match reply.try_recv().expect("a reply") {
-            Reply::Digested(md5) => md5.finish(),
+            Reply::Digested(digests) => digests.finish(),
             Reply::Lead(_) => panic!("it should be digested"),
         }
     }
@@ -400,7 +430,11 @@ mod tests {
                 assert_eq!(own.digest().finish(), own_digest);
                 assert_eq!(digested(short), short_digest);
                 let rest = promoted(other);
-                assert_eq!(rest.job.md5.bytes(), 2 * STEP_BYTES as u64, "digested in lanes so far");
+                assert_eq!(
+                    rest.job.digests.md5().bytes(),
+                    2 * STEP_BYTES as u64,
+                    "digested in lanes so far"
+                );
                 assert_eq!(rest.digest().finish(), other_digest);
             } else {
                 assert_eq!(own.digest().finish(), own_digest);
@@ -434,7 +468,7 @@ mod tests {
                 assert_eq!(digested(reply), digest);
             }
             leader.step(&mut own);
-            assert_eq!(own.md5.finish(), own_digest);
+            assert_eq!(own.digests.finish(), own_digest);
             drop(leader);
             assert_idle(&combiner);
         }
@@ -473,9 +507,9 @@ mod tests {
                     let combiner = &combiner;
                     scope.spawn(move || {
                         let bytes = bytes(20 * STEP_BYTES + seed, seed);
-                        let mut md5 = Md5::new();
-                        combiner.update(&mut md5, &pieces(&bytes, &[STEP_BYTES]));
-                        assert_eq!(md5.finish(), Md5::digest(&bytes));
+                        let mut digests = Joined::new(true);
+                        combiner.update(&mut digests, &pieces(&bytes, &[STEP_BYTES]));
+                        assert_eq!(digests.finish(), both(&bytes));
                     })
                 })
                 .collect();
@@ -494,9 +528,9 @@ mod tests {
             let run = |bytes: &[u8]| {
                 let (combiner, pieces) = (combiner.clone(), pieces(bytes, &[STEP_BYTES, 100]));
                 Box::pin(async move {
-                    let mut md5 = Md5::new();
-                    combiner.update_in_task(&mut md5, &pieces).await;
-                    md5.finish()
+                    let mut digests = Joined::new(true);
+                    combiner.update_in_task(&mut digests, &pieces).await;
+                    digests.finish()
                 })
             };
             let mut context = Context::from_waker(Waker::noop());
@@ -512,7 +546,7 @@ mod tests {
                 left.retain_mut(|(task, bytes)| match task {
                     Some(task) => match task.as_mut().poll(&mut context) {
                         Poll::Ready(digest) => {
-                            assert_eq!(digest, Md5::digest(bytes));
+                            assert_eq!(digest, both(bytes));
                             false
                         }
                         Poll::Pending => true,
@@ -529,9 +563,9 @@ mod tests {
     fn short_updates_are_not_queued_and_change_nothing_else() {
         for combiner in combiners() {
             let own = leads(combiner.admit_job(job(1, 1).0));
-            let mut md5 = Md5::new();
-            combiner.update(&mut md5, &pieces(&bytes(SHARED_BYTES_MIN - 1, 2), &[1000]));
-            assert_eq!(md5.finish(), Md5::digest(&bytes(SHARED_BYTES_MIN - 1, 2)));
+            let mut digests = Joined::new(true);
+            combiner.update(&mut digests, &pieces(&bytes(SHARED_BYTES_MIN - 1, 2), &[1000]));
+            assert_eq!(digests.finish(), both(&bytes(SHARED_BYTES_MIN - 1, 2)));
             own.digest();
             assert_idle(&combiner);
         }
@@ -548,12 +582,12 @@ mod tests {
                             let bytes = bytes(9 * STEP_BYTES + seed * 1_117, seed);
                             let lengths = [STEP_BYTES * 2, 1 + seed, 64, 777 * (1 + seed), 63, 0];
                             let pieces = pieces(&bytes, &lengths);
-                            let mut md5 = Md5::new();
+                            let mut digests = Joined::new(true);
                             for batch in pieces.chunks(1 + seed % 5) {
-                                combiner.update(&mut md5, batch);
+                                combiner.update(&mut digests, batch);
                             }
-                            assert_eq!(md5.bytes(), bytes.len() as u64);
-                            assert_eq!(md5.finish(), Md5::digest(&bytes), "{seed} of {threads}");
+                            assert_eq!(digests.md5().bytes(), bytes.len() as u64);
+                            assert_eq!(digests.finish(), both(&bytes), "{seed} of {threads}");
                         });
                     }
                 });
@@ -576,10 +610,11 @@ mod tests {
                         let combiner = &combiner;
                         scope.spawn(move || {
                             let bytes = bytes(*length, seed);
-                            let mut md5 = Md5::new();
-                            combiner.update(&mut md5, &pieces(&bytes, lengths));
+                            let mut digests = Joined::new(true);
+                            combiner.update(&mut digests, &pieces(&bytes, lengths));
+                            let (md5, sha256) = digests.finish();
                             let expected: [u8; 16] = md5::Md5::digest(&bytes).into();
-                            assert_eq!(md5.finish(), expected);
+                            assert_eq!((md5, sha256), (expected, both(&bytes).1));
                         });
                     }
                 });

@@ -10,13 +10,16 @@ mod steps;
 
 pub(crate) use combiner::Combiner;
 use serde::{Deserialize, Serialize};
-use steps::{BLOCK_BYTES, compress};
+pub(crate) use steps::{BLOCK_BYTES, Block, SINES, compress, f, g, h, i, steps};
+
+/// The state of a stream.
+pub(crate) type Md5Words = [u32; 4];
 
 /// Computes MD5 over a stream of bytes. The state can be stored in a record, to be continued later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
 pub struct Md5 {
-    state: [u32; 4],
+    state: Md5Words,
     /// The last bytes, less than a block.
     rest: [u8; BLOCK_BYTES],
     bytes: u64,
@@ -27,7 +30,7 @@ type Kept = ([u32; 4], Vec<u8>, u64);
 
 impl From<Md5> for Kept {
     fn from(md5: Md5) -> Self {
-        (md5.state, md5.rest[..md5.rest_bytes()].to_vec(), md5.bytes)
+        (md5.state, md5.rest().to_vec(), md5.bytes)
     }
 }
 
@@ -66,7 +69,16 @@ impl Md5 {
     }
 
     /// Digests the next bytes.
-    pub fn update(&mut self, mut bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.update_by(bytes, |state, blocks| compress([state], [blocks]));
+    }
+
+    /// The same by a function that digests whole blocks.
+    pub(crate) fn update_by(
+        &mut self,
+        mut bytes: &[u8],
+        mut compress: impl FnMut(&mut Md5Words, &[Block]),
+    ) {
         let rest = self.rest_bytes();
         self.bytes = self.bytes.wrapping_add(bytes.len() as u64);
         if rest > 0 {
@@ -75,11 +87,11 @@ impl Md5 {
             if rest + taken.len() < BLOCK_BYTES {
                 return;
             }
-            compress([&mut self.state], [&[self.rest]]);
+            compress(&mut self.state, &[self.rest]);
             bytes = after;
         }
         let (blocks, after) = bytes.as_chunks();
-        compress([&mut self.state], [blocks]);
+        compress(&mut self.state, blocks);
         self.rest[..after.len()].copy_from_slice(after);
     }
 
@@ -105,6 +117,11 @@ impl Md5 {
         digest
     }
 
+    /// The bytes after the last whole block.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.rest[..self.rest_bytes()]
+    }
+
     fn rest_bytes(&self) -> usize {
         (self.bytes % BLOCK_BYTES as u64) as usize
     }
@@ -116,7 +133,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::lanes::{Kernel, Lane};
-    use super::steps::Block;
     use super::*;
 
     #[test]

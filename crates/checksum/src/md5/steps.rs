@@ -1,12 +1,12 @@
 //! The 64 steps of a block, and one stream's blocks by them.
 
-pub(super) const BLOCK_BYTES: usize = 64;
+pub(crate) const BLOCK_BYTES: usize = 64;
 
 /// The bytes that one call of the compression function takes.
-pub(super) type Block = [u8; BLOCK_BYTES];
+pub(crate) type Block = [u8; BLOCK_BYTES];
 
 /// RFC 1321, section 3.4: the integer part of 2^32 |sin(i + 1)|.
-pub(super) static SINES: [u32; 64] = [
+pub(crate) static SINES: [u32; 64] = [
     0xd76a_a478,
     0xe8c7_b756,
     0x2420_70db,
@@ -105,35 +105,35 @@ macro_rules! steps {
         $step!($mix, $b, $c, $d, $a, $at + 3, $word3, $shift3);
     };
 }
-pub(super) use steps;
+pub(crate) use steps;
 
 /// RFC 1321, section 3.4. `sum` is everything that is known before the step begins. `b` is the
 /// previous step's result, so each function is arranged to use it last.
 #[inline(always)]
-fn f(b: u32, c: u32, d: u32, sum: u32) -> u32 {
+pub(crate) fn f(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add(((c ^ d) & b) ^ d)
 }
 
 /// The two halves of the selection have no bit in common, so they may be added instead of OR-ed:
 /// only the second one waits for `b`.
 #[inline(always)]
-fn g(b: u32, c: u32, d: u32, sum: u32) -> u32 {
+pub(crate) fn g(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add(!d & c).wrapping_add(d & b)
 }
 
 #[inline(always)]
-fn h(b: u32, c: u32, d: u32, sum: u32) -> u32 {
+pub(crate) fn h(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add((c ^ d) ^ b)
 }
 
 #[inline(always)]
-fn i(b: u32, c: u32, d: u32, sum: u32) -> u32 {
+pub(crate) fn i(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add(c ^ (b | !d))
 }
 
 /// Digests blocks of one stream, or of two: a step waits for the step before it, so that one stream
 /// leaves half of the processor's units idle.
-pub(super) fn compress<const STREAMS: usize>(
+pub(crate) fn compress<const STREAMS: usize>(
     states: [&mut [u32; 4]; STREAMS],
     blocks: [&[Block]; STREAMS],
 ) {
