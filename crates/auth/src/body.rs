@@ -9,12 +9,10 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 
 use super::chunked::ChunkedDecoder;
-use super::error;
+use super::payload_hash::StreamedHash;
 use super::post_file::FileDecoder;
-use super::signing_key::{Signature, hex_digest};
 use super::step::Step;
 use liteio_wire::reply::{ApiError, BoxError, ErrorCode};
 
@@ -120,8 +118,8 @@ impl Source {
 pub(super) enum Verifier {
     /// Passed through; the length is checked if one is declared.
     Plain { remaining: Option<u64> },
-    /// Passed through and hashed.
-    Hashed { remaining: Option<u64>, hasher: Sha256, expected: Signature },
+    /// Passed through and hashed, unless its reader does that.
+    Hashed { remaining: Option<u64>, hash: StreamedHash },
     /// The aws-chunked framing is removed.
     Chunked(Box<ChunkedDecoder>),
     /// The file is extracted from a form.
@@ -143,13 +141,13 @@ impl Verifier {
                 count_down(remaining, input)?;
                 Ok(Step::Data(std::mem::take(input)))
             }
-            Verifier::Hashed { remaining, hasher, expected } => {
+            Verifier::Hashed { remaining, hash } => {
                 count_down(remaining, input)?;
-                hasher.update(&*input);
+                hash.update(input);
                 // The last bytes leave only if the hash matches: a reader that counts bytes may
                 // never poll for the end.
                 if *remaining == Some(0) {
-                    check_hash(hasher.clone(), expected)?;
+                    hash.check()?;
                 }
                 Ok(Step::Data(std::mem::take(input)))
             }
@@ -167,7 +165,7 @@ impl Verifier {
                 Err(incomplete())
             }
             Verifier::Plain { .. } => Ok(()),
-            Verifier::Hashed { hasher, expected, .. } => check_hash(hasher.clone(), expected),
+            Verifier::Hashed { hash, .. } => hash.check(),
             Verifier::Chunked(decoder) => decoder.finish(),
             Verifier::FormFile(decoder) => decoder.finish(),
         }
@@ -190,15 +188,6 @@ fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError>
     Ok(())
 }
 
-// A plain comparison suffices: the client knows the expected hash, it is no secret.
-fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
-    let computed = hex_digest(&hasher.finalize());
-    if computed == *expected {
-        return Ok(());
-    }
-    Err(error::content_sha256_mismatch(expected, &computed))
-}
-
 /// The body of an authenticated request.
 ///
 /// It ends cleanly only if all declarations about it hold: its length, its hash, the signatures of
@@ -218,12 +207,11 @@ pub struct AuthBody {
 
 impl AuthBody {
     pub(super) fn new(source: Source, verifier: Verifier) -> Self {
-        let ended = match (&source, &verifier) {
-            // An empty body: its declarations were checked with the head.
-            (Source::Empty, Verifier::Plain { remaining: None | Some(0) }) => true,
-            (Source::Empty, Verifier::Hashed { remaining: None | Some(0), .. }) => true,
-            _ => false,
-        };
+        // An empty body: its declarations were checked with the head.
+        let ended = matches!(
+            (&source, &verifier),
+            (Source::Empty, Verifier::Plain { remaining: None | Some(0) })
+        );
         AuthBody {
             source,
             verifier,

@@ -94,6 +94,7 @@ mod identity;
 mod limits;
 mod mismatch;
 mod payload;
+mod payload_hash;
 mod post_file;
 mod post_form;
 mod post_object;
@@ -126,6 +127,7 @@ use sha2::{Digest, Sha256};
 pub use self::body::{AuthBody, BodyFault};
 pub use self::collect::{CollectError, collect};
 pub use self::identity::Identity;
+pub use self::payload_hash::{PayloadHash, TakenHash};
 pub use self::post_object::PostForm;
 pub use self::rules::Rules;
 pub use self::service::Service;
@@ -140,6 +142,7 @@ use self::payload::{
     ChunkSignatures, ChunkedPayload, Declared, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload,
     UNSIGNED_PAYLOAD,
 };
+use self::payload_hash::StreamedHash;
 use self::post_object::hide_form_content_type;
 use self::presigned::{PresignedQuery, Stripped};
 use self::query::Query;
@@ -218,7 +221,8 @@ impl Authenticator {
     /// `host_bucket` is the bucket that the host names, if any.
     ///
     /// In the extensions of the result: [`Identity`] always; [`SignedAs`] when signed, with the
-    /// [`Service`]; [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
+    /// [`Service`]; [`BodyFault`] when there is a body; [`PayloadHash`] when its hash is signed;
+    /// [`TrailerHandle`] when trailers are announced;
     /// [`PostForm`] when the request was a form and is now a PUT;
     /// [`post_object::HiddenContentType`] when another POST claims to be a form.
     ///
@@ -440,7 +444,13 @@ fn finish(
             if is_empty && expected != *EMPTY_SHA256 {
                 return Err(error::content_sha256_mismatch(&expected, EMPTY_SHA256));
             }
-            Verifier::Hashed { remaining: content_length, hasher: Sha256::new(), expected }
+            if is_empty {
+                Verifier::Plain { remaining: content_length }
+            } else {
+                let hash = PayloadHash::new(expected);
+                parts.extensions.insert(hash.clone());
+                Verifier::Hashed { remaining: content_length, hash: StreamedHash::new(hash) }
+            }
         }
         Payload::Chunked(chunked) => {
             decoded_length = Some(chunked.decoded_length);

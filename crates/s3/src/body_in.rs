@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
+use http::{Extensions, HeaderMap};
 use liteio_store::limits::{INLINE_BYTES_MAX, PART_BYTES_MAX};
 use liteio_store::{
-    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, Sealing, StagedBody, Store,
-    StoreError,
+    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, ChecksumValue, Sealing,
+    StagedBody, Store, StoreError,
 };
 use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
@@ -20,6 +20,7 @@ use super::headers::header;
 use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES, TASK_BYTES_MAX};
 use liteio_access::state::App;
+use liteio_auth::PayloadHash;
 use liteio_wire::reply::ApiError;
 
 /// The declared body length of a PUT, which S3 requires.
@@ -48,23 +49,34 @@ pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
 ///
 /// A small body is hashed and stored on this thread, without a thread switch. A larger one is cut
 /// into batches, hashed on one [`Lane`] and written on another, while the next batches are
-/// received.
+/// received. The SHA-256 that the client has signed is compared here: computed together with MD5, it
+/// costs little more.
 pub(super) async fn receive(
     app: &App,
     body: Option<StreamingBlob>,
+    extensions: &Extensions,
     bytes_expected: Option<u64>,
-    algorithms: Vec<ChecksumAlgorithm>,
+    mut algorithms: Vec<ChecksumAlgorithm>,
     sealing: Option<Sealing>,
 ) -> S3Result<StagedBody> {
+    let signed = extensions.get::<PayloadHash>().and_then(PayloadHash::take);
+    if signed.is_some() && !algorithms.contains(&ChecksumAlgorithm::Sha256) {
+        algorithms.push(ChecksumAlgorithm::Sha256);
+    }
     let mut body = Receiver { stream: body, bytes: 0, bytes_expected };
     let options = BodyOptions { expected_bytes: bytes_expected, algorithms, sealing };
-    match bytes_expected {
+    let staged = match bytes_expected {
         Some(bytes) if bytes <= INLINE_BYTES_MAX as u64 => {
             let writer = app.store.begin_body(options).map_err(error::from_store)?;
-            receive_inline(app, &mut body, writer).await
+            receive_inline(app, &mut body, writer).await?
         }
-        _ => receive_in_batches(app, &mut body, options).await,
+        _ => receive_in_batches(app, &mut body, options).await?,
+    };
+    if let Some(signed) = signed {
+        let computed = staged.digests().checksum(ChecksumAlgorithm::Sha256);
+        signed.check(computed.map_or(&[], ChecksumValue::bytes)).map_err(error::of_api)?;
     }
+    Ok(staged)
 }
 
 async fn receive_inline(

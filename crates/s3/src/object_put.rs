@@ -73,7 +73,8 @@ pub(super) async fn put_object(app: &App, request: PutRequest) -> S3Result<Respo
         algorithms => algorithms,
     };
     let algorithm = checks.algorithm().unwrap_or(algorithms[0]);
-    let body = body_in::receive(app, Some(body), bytes_expected, algorithms, sealing).await?;
+    let body =
+        body_in::receive(app, Some(body), &extensions, bytes_expected, algorithms, sealing).await?;
     checks.verify(body.digests())?;
     let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
     let options = PutOptions { checksum, ..options };

@@ -52,7 +52,9 @@ pub(super) async fn upload_part(
     }
     let algorithms = checksum::of_both(kept, sent)?;
     let kept = algorithms.first().copied();
-    let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms, sealing).await?;
+    let body =
+        body_in::receive(app, input.body, &extensions, Some(bytes_expected), algorithms, sealing)
+            .await?;
     checks.verify_part(body.digests())?;
     let checksum = kept.and_then(|algorithm| body.digests().checksum(algorithm).copied());
     let sent = checks.algorithm().and_then(|it| body.digests().checksum(it).copied());

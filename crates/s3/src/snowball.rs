@@ -122,7 +122,9 @@ pub(super) async fn put(app: &App, request: PutRequest) -> S3Result<Response<Rep
     let bytes = body_in::declared_bytes(&headers)?;
     let algorithm = checks.algorithm().unwrap_or(DEFAULT_ALGORITHM);
     let sealing = asked.seal(app)?;
-    let spool = body_in::receive(app, Some(body), Some(bytes), vec![algorithm], sealing).await?;
+    let spool =
+        body_in::receive(app, Some(body), &extensions, Some(bytes), vec![algorithm], sealing)
+            .await?;
     checks.verify(spool.digests())?;
     let md5 = spool.digests().md5;
 

@@ -1,10 +1,12 @@
 //! Signatures in the Authorization header, and hostile variations of them.
 
 use http::{HeaderName, HeaderValue, Request};
+use http_body_util::BodyExt as _;
+use sha2::{Digest as _, Sha256};
 
 use super::signer::{Signer, sha256_hex};
 use super::*;
-use crate::{Service, SignedAs};
+use crate::{PayloadHash, Service, SignedAs};
 use liteio_wire::reply::ApiError;
 
 fn get() -> Signer {
@@ -307,6 +309,37 @@ fn bodies_keep_their_declared_length_and_hash() {
     let sent = |body| authenticate(&authenticator(), signer.request_with(body)).expect("accepted");
     assert_eq!(read(sent(whole()).into_body()), (b"hello world".to_vec(), Ok(())));
     assert_eq!(body_code(sent(TestBody::new(["hello"])).into_body()), "XAmzContentSHA256Mismatch");
+}
+
+#[test]
+fn the_hash_of_a_body_is_compared_by_whoever_has_taken_it() {
+    let hash = sha256_hex("hello world");
+    let send = |frames: [&'static str; 2]| {
+        let signer = Signer::new("PUT", "/k", &hash).header("content-length", "11");
+        let request = authenticate(&authenticator(), signer.request_with(TestBody::new(frames)));
+        let (parts, body) = request.expect("accepted").into_parts();
+        (parts.extensions.get::<PayloadHash>().cloned().expect("a signed hash"), body)
+    };
+    let (right, other) = (["hello", " world"], ["HELLO", " WORLD"]);
+    // A reader that takes it gets all bytes, and knows what is expected.
+    let (signed, body) = send(other);
+    let taken = signed.take().expect("nothing has left");
+    assert!(signed.take().is_none(), "once");
+    assert_eq!(read(body), (b"HELLO WORLD".to_vec(), Ok(())));
+    let refused = taken.check(&Sha256::digest("HELLO WORLD")).expect_err("another body");
+    assert_eq!(refused.code(), "XAmzContentSHA256Mismatch");
+    assert_eq!(element(&refused, "ClientComputedContentSHA256"), Some(&*hash));
+    assert_eq!(element(&refused, "S3ComputedContentSHA256"), Some(&*sha256_hex("HELLO WORLD")));
+    taken.check(&Sha256::digest("hello world")).expect("the body that was signed");
+    taken.check(&[]).expect_err("no hash");
+    // Once it streams, the body compares by itself.
+    let (signed, mut body) = send(other);
+    let first = block_on(body.frame()).expect("a frame").expect("the first half");
+    assert_eq!(first.into_data().expect("data"), "HELLO");
+    assert!(signed.take().is_none());
+    assert_eq!(body_code(body), "XAmzContentSHA256Mismatch");
+    let (_, body) = send(right);
+    assert_eq!(read(body), (b"hello world".to_vec(), Ok(())));
 }
 
 #[test]

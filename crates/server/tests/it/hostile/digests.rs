@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::raw::{EMPTY_SHA256, UNSIGNED};
+use liteio_auth::fuzzing::signer::sha256_hex;
 
 #[test]
 fn no_body_is_stored_against_its_digest() {
@@ -73,4 +74,39 @@ fn no_body_is_stored_against_its_digest() {
     let refused = data().body("other").header("content-md5", md5_of_other).sign(OWNER);
     assert_eq!(server.send(&refused.bytes()).code(), "BadDigest");
     assert_eq!(server.ask("GET", "/bucket/digest").text(), "data");
+}
+
+/// Bodies of every length are received in another way: with their record, by a task, by a call that may block, and in
+/// batches.
+#[test]
+fn no_body_of_any_length_is_stored_against_its_sha256() {
+    let server = RawServer::start();
+    let created = Request::new("POST", "/bucket/parts?uploads").sign(OWNER);
+    let created = server.send(&created.bytes());
+    let id = created.element("UploadId");
+    let part = format!("/bucket/parts?partNumber=1&uploadId={id}");
+    for length in [1, 63, 4_096, 16_384, 16_385, 100_000, 300_000, 3 << 20] {
+        let body: Vec<u8> = (0..length).map(|at| (at * 31 + at / 251) as u8).collect();
+        let mut other = body.clone();
+        other[length - 1] ^= 1;
+        for target in ["/bucket/key", &part] {
+            let put = |body: &[u8]| Request::new("PUT", target).body(body);
+            let hash = sha256_hex(&body);
+            let refused = put(&other).header("x-amz-content-sha256", &hash).sign(OWNER);
+            let reply = server.send(&refused.bytes());
+            assert_eq!(
+                (reply.status, &*reply.code()),
+                (400, "XAmzContentSHA256Mismatch"),
+                "{length}"
+            );
+            assert_eq!(reply.element("ClientComputedContentSHA256"), hash);
+            let computed = sha256_hex(&other);
+            assert_eq!(reply.element("S3ComputedContentSHA256"), computed);
+            let stored = server.send(&put(&body).sign(OWNER).bytes());
+            assert_eq!(stored.status, 200, "{length}: {stored:?}");
+            // Nobody has asked for it as a checksum.
+            assert_eq!(stored.header("x-amz-checksum-sha256"), None);
+        }
+        assert_eq!(server.ask("GET", "/bucket/key").body, body);
+    }
 }
