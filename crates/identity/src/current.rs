@@ -1,7 +1,7 @@
 //! The directory that is current, and the sessions of its users.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_store::StoreError;
 use parking_lot::RwLock;
@@ -17,6 +17,8 @@ pub struct CurrentDirectory {
     sessions: Sessions,
     /// The credentials file has changed and is not usable, so the directory is not its.
     is_file_refused: AtomicBool,
+    /// Secrets that no key opens.
+    unopened: AtomicU64,
 }
 
 /// The reason why a key is refused.
@@ -35,6 +37,7 @@ impl CurrentDirectory {
             now: RwLock::new(Arc::new(directory)),
             sessions,
             is_file_refused: AtomicBool::new(false),
+            unopened: AtomicU64::new(0),
         }
     }
 
@@ -113,6 +116,16 @@ impl CurrentDirectory {
     /// `true` while the changed credentials file is not usable, and the users stay as they were.
     pub fn is_file_refused(&self) -> bool {
         self.is_file_refused.load(Ordering::Relaxed)
+    }
+
+    /// Notes the number of secrets of access keys, targets and tiers that no key of the server opens.
+    pub fn note_unopened(&self, secrets: u64) {
+        self.unopened.store(secrets, Ordering::Relaxed);
+    }
+
+    /// Secrets of access keys, targets and tiers that no key of the server opens, so that they are not in the directory.
+    pub fn unopened(&self) -> u64 {
+        self.unopened.load(Ordering::Relaxed)
     }
 
     /// Replaces the directory. Requests authenticated from now on see the new one.

@@ -108,6 +108,18 @@ pub(crate) async fn open(
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    if matches!(config.storage, Storage::Directory { .. }) {
+        let store = store.clone();
+        // An unreadable record is told of by what needs it.
+        let missing = offload.run(move || store.sample_missing_keys().unwrap_or_default()).await;
+        for key in missing.unwrap_or_default().keys() {
+            tracing::warn!(
+                %key,
+                "objects are encrypted with a key that is not given, and cannot be read: start with all keys that \
+                 the directory needs, by --master-key-file, --kms-key-file or as they were given before"
+            );
+        }
+    }
     // After the store: the audit file may be in the data directory, which must be empty to become one. Nothing is
     // followed before the first request.
     let followers = followers(config).map_err(OpenError::Setting)?;

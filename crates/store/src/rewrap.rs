@@ -5,11 +5,13 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use liteio_kv::{Read as _, Transaction, Write as _};
 
 use crate::encryption::{EncryptionRecord, Identity, MissingKeys, Wrapping};
 use crate::error::StoreError;
+use crate::meta::bucket::BucketRecord;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::UploadRecord;
@@ -97,6 +99,30 @@ impl Store {
             Ok(())
         })?;
         Ok(report)
+    }
+
+    /// The keys that are not configured, of a sample of the objects: one batch of the current ones and one of the older versions
+    /// of each bucket in one batch of buckets, so that a start with many objects takes no longer. Their number is
+    /// [`StoreStats::missing_keys`](crate::StoreStats::missing_keys) from then on.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for an unreadable record.
+    pub fn sample_missing_keys(&self) -> Result<MissingKeys, StoreError> {
+        let batch = |prefix: &[u8]| self.read_batch(prefix, &Bound::Included(prefix.to_vec()));
+        let mut missing = MissingKeys::new();
+        for (place, value) in batch(space::ALL_BUCKETS)? {
+            let id = BucketRecord::decode(&place, &value)?.id;
+            for prefix in [space::current_of(id), space::history_prefix(id, &[])] {
+                for (place, value) in batch(&prefix)? {
+                    let Some(encryption) = encryption_of(&place, &value)? else { continue };
+                    if let Wrapping::Missing(key) = self.keys().wrapping(&encryption) {
+                        *missing.entry(key).or_default() += 1;
+                    }
+                }
+            }
+        }
+        self.shared().counters.missing_keys.store(missing.len() as u64, Ordering::Relaxed);
+        Ok(missing)
     }
 
     /// Calls `found` with the encrypted objects and uploads of each batch of records, by place.

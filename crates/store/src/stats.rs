@@ -21,6 +21,9 @@ pub struct StoreStats {
     pub damaged_reads: u64,
     /// Reads of encrypted objects whose key is not configured, since the store was opened.
     pub keyless_reads: u64,
+    /// Keys that a sample of the objects needs and that are not configured, as
+    /// [`Store::sample_missing_keys`](crate::Store::sample_missing_keys) has found.
+    pub missing_keys: u64,
     /// Times that what was remembered of buckets or users was forgotten, since a server has changed something. This and
     /// the next one are of one of several servers.
     pub epoch_reloads: u64,
@@ -39,6 +42,7 @@ pub(crate) struct Counters {
     pub(crate) sweeps: AtomicU64,
     pub(crate) damaged_reads: AtomicU64,
     pub(crate) keyless_reads: AtomicU64,
+    pub(crate) missing_keys: AtomicU64,
     pub(crate) epoch_reloads: AtomicU64,
     pub(crate) beats_missed: AtomicU64,
     /// The newest epoch of users that was seen.
@@ -65,6 +69,7 @@ impl Counters {
             sweeps: self.sweeps.load(Ordering::Relaxed),
             damaged_reads: self.damaged_reads.load(Ordering::Relaxed),
             keyless_reads: self.keyless_reads.load(Ordering::Relaxed),
+            missing_keys: self.missing_keys.load(Ordering::Relaxed),
             epoch_reloads: self.epoch_reloads.load(Ordering::Relaxed),
             beats_missed: self.beats_missed.load(Ordering::Relaxed),
             kv,

@@ -42,6 +42,8 @@ pub(super) struct Figures {
     pub(super) certificates_refused: Option<u64>,
     /// The changed credentials file is not usable.
     pub(super) is_credentials_file_refused: bool,
+    /// Secrets that no key of the server opens.
+    pub(super) unopened_secrets: u64,
     /// Name and lost records of the audit log and the exporter of spans.
     pub(super) lost: Vec<(&'static str, u64)>,
     pub(super) failing_targets: usize,
@@ -165,6 +167,7 @@ impl Figures {
             certificate_end,
             certificates_refused: certificates.map(|it| it.refused() as u64),
             is_credentials_file_refused: metrics.app.directory.is_file_refused(),
+            unopened_secrets: metrics.app.directory.unopened(),
             lost: lost.collect(),
             failing_targets: (metrics.failing_targets)(),
             backup,

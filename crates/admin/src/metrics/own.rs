@@ -27,6 +27,9 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     let help = "1 while the changed credentials file is not usable: the former users stay.";
     let refused = u64::from(figures.is_credentials_file_refused);
     page.gauge("liteio_credentials_file_refused", help, refused);
+    let help =
+        "Secrets of access keys, targets and tiers sealed by a master key that the server lacks.";
+    page.gauge("liteio_unopened_secrets", help, figures.unopened_secrets);
     write_lost(&mut page, &figures.lost);
     write_store(&mut page, &figures.store);
     write_cluster(&mut page, &figures.store);
@@ -165,6 +168,16 @@ fn write_store(page: &mut Page, store: &StoreFigures) {
         "liteio_store_damaged_reads_total",
         "Reads that met damaged or missing data.",
         store.stats.damaged_reads,
+    );
+    page.counter(
+        "liteio_store_keyless_reads_total",
+        "Reads of encrypted objects whose key the server lacks.",
+        store.stats.keyless_reads,
+    );
+    page.gauge(
+        "liteio_store_missing_keys",
+        "Keys that the server lacks, of a sample of the objects at its start.",
+        store.stats.missing_keys,
     );
 }
 

@@ -10,7 +10,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_store::{
     EncryptionKey, Identities, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
@@ -40,7 +40,6 @@ pub struct Users {
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
     owner_id: Option<String>,
-    unopened: AtomicU64,
     parts: Mutex<Parts>,
     /// Serializes changes: each starts from the result of the previous one.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -115,14 +114,15 @@ impl Users {
         let ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id } = configured;
         let current = state.directory(&directory, &keys);
         let sessions = Sessions::new(keys.clone(), &own_id(entries, store)?);
+        let current = CurrentDirectory::new(current, sessions);
+        current.note_unopened(unopened);
         Ok(Users {
             source,
-            current: Arc::new(CurrentDirectory::new(current, sessions)),
+            current: Arc::new(current),
             keys,
             ca_file,
             issuers,
             owner_id,
-            unopened: AtomicU64::new(unopened),
             parts: Mutex::new(Parts {
                 configured: Arc::new(directory),
                 stamps,
@@ -132,12 +132,6 @@ impl Users {
             changing: Arc::default(),
             is_retired: AtomicBool::new(false),
         })
-    }
-
-    /// Secrets of access keys, targets and tiers that no key of the server opens: as of its start, or of when it read the
-    /// records again.
-    pub fn unopened(&self) -> u64 {
-        self.unopened.load(Ordering::Relaxed)
     }
 
     /// The targets of replication that were added at run time.
@@ -210,6 +204,10 @@ impl Users {
     /// Puts another durable state into effect.
     fn replace(&self, state: State, epoch: Option<u64>) {
         let mut parts = self.parts.lock();
+        // Keys may have been deleted, and the primary of a standby may seal with a master key that was made since.
+        if let Ok((_, unopened)) = resealed(&state, &self.keys) {
+            self.current.note_unopened(unopened);
+        }
         (parts.state, parts.epoch) = (Arc::new(state), epoch);
         self.current.replace(parts.state.directory(&parts.configured, &self.keys));
     }
@@ -221,9 +219,6 @@ impl Users {
     pub fn read_store_again(&self, store: &Store) -> Result<(), StoreError> {
         let identities = read_identities(store)?;
         let state = State::read(&identities);
-        // The primary of a standby may seal with a key that was made since.
-        let (_, unopened) = resealed(&state, &self.keys)?;
-        self.unopened.store(unopened, Ordering::Relaxed);
         self.replace(state, identities.epoch);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_store::{ListBuckets, RESERVE_BYTES, Store, StoreHealth};
+use liteio_store::{ListBuckets, RESERVE_BYTES, Store, StoreHealth, StoreStats};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ impl Judge {
         if self.stopping.load(Ordering::Relaxed) {
             return Readiness::NotReady("stopping".into());
         }
-        let unopened = space.users.unopened();
+        let unopened = space.users.current().unopened();
         let told = self.stopped_writes(store).or_else(|| self.flaw(store, unopened, reads));
         told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
     }
@@ -198,7 +198,12 @@ fn missing_keys(store: &Store) -> Option<String> {
             "the scrub has found {keyless} encrypted objects whose keys the server lacked: {advice}"
         ));
     }
-    let reads = store.stats().keyless_reads;
+    let StoreStats { keyless_reads: reads, missing_keys: keys, .. } = store.stats();
+    if keys > 0 {
+        return Some(format!(
+            "the server lacks {keys} keys that objects are encrypted with: {advice}"
+        ));
+    }
     let told = "reads have met encrypted objects whose keys the server lacks:";
     (reads > 0).then(|| format!("{reads} {told} {advice}"))
 }

@@ -53,6 +53,12 @@ fn get(running: &Running, target: &str) -> Reply {
     ask(running, Request::new("GET", target).sign(KEYS))
 }
 
+fn metrics(running: &Running) -> String {
+    let reply = get(running, "/_liteio/metrics");
+    assert_eq!(reply.status, 200, "{reply:?}");
+    String::from_utf8(reply.body).expect("text")
+}
+
 const MASTER: [&str; 2] = ["--master-key-file", "master.key"];
 const KMS: [&str; 2] = ["--kms-key-file", "kms.toml"];
 
@@ -219,17 +225,26 @@ fn secrets_of_users_need_the_master_key_too() {
 fn the_health_tells_of_objects_whose_keys_the_server_lacks() {
     let directory = directory();
     encrypted(&directory);
+    // As many objects before them as the start looks at, so that only reads meet those that need a key.
+    let running = serve(&directory, &[]);
+    for number in 0..128 {
+        let put = Request::new("PUT", &format!("/mine/a{number:03}")).sign(KEYS);
+        assert_eq!(ask(&running, put).status, 200);
+    }
+    running.signal("TERM");
     let running = serve(&directory, &KMS);
     let health = || {
         let body = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
         serde_json::from_slice::<serde_json::Value>(&body).expect("JSON")
     };
     assert_eq!(health()["status"], "ready");
+    assert!(metrics(&running).contains("liteio_store_keyless_reads_total 0\n"));
     let reply = get(&running, "/mine/one");
     assert_eq!(reply.status, 400, "{reply:?}");
     let told = health();
     assert_eq!(told["status"], "degraded", "{told}");
     assert!(told["reason"].as_str().is_some_and(|it| it.contains("lacks")), "{told}");
+    assert!(metrics(&running).contains("liteio_store_keyless_reads_total 1\n"));
     running.signal("TERM");
 
     // The scrub finds them without a request.
@@ -249,6 +264,62 @@ fn the_health_tells_of_objects_whose_keys_the_server_lacks() {
         (&"degraded".into(), &2.into()),
         "{told}"
     );
+}
+
+/// Without a request: who starts a server without its key file learns of it before its users do.
+#[test]
+fn a_start_without_the_key_of_objects_is_told_at_once() {
+    let directory = directory();
+    encrypted(&directory);
+    let master = ids(&directory, "master.key");
+    ok(&directory, &["key", "new", "other.key"]);
+    let other = ["--master-key-file", "other.key"];
+    let rows: [(&[&str], usize, bool); 5] = [
+        (&[], 2, true),
+        (&KMS, 1, true),
+        (&MASTER, 1, false),
+        (&[other, KMS].concat(), 1, true),
+        (&[MASTER, KMS].concat(), 0, false),
+    ];
+    for (given, missing, lacks_master) in rows {
+        let running = serve(&directory, given);
+        let ready = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
+        let ready = String::from_utf8(ready).expect("text");
+        let told = format!("the server lacks {missing} keys");
+        assert_eq!(ready.contains(&told), missing > 0, "{given:?}: {ready}");
+        let page = metrics(&running);
+        assert!(page.contains(&format!("liteio_store_missing_keys {missing}\n")), "{given:?}");
+        let (_, log) = running.signal("TERM");
+        assert_eq!(log.contains(&master[0]), lacks_master, "{given:?}: {log}");
+    }
+}
+
+#[test]
+fn the_metrics_tell_of_secrets_of_users_until_they_are_gone() {
+    let directory = directory();
+    ok(&directory, &["key", "new", "master.key"]);
+    let form = |running: &Running, text: &str| {
+        let request = Request::new("POST", "/").body(format!("{text}&Version=2010-05-08"));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let reply = ask(running, request.scope("us-east-1", "iam").sign(KEYS));
+        assert_eq!(reply.status, 200, "{reply:?}");
+        String::from_utf8(reply.body).expect("text")
+    };
+    let running = serve(&directory, &MASTER);
+    form(&running, "Action=CreateUser&UserName=ann");
+    let made = form(&running, "Action=CreateAccessKey&UserName=ann");
+    let (_, id) = made.split_once("<AccessKeyId>").expect("an id");
+    let (id, _) = id.split_once('<').expect("its end");
+    assert!(metrics(&running).contains("liteio_unopened_secrets 0\n"));
+    running.signal("TERM");
+    ok(&directory, &["key", "new", "other.key"]);
+    let running = serve(&directory, &["--master-key-file", "other.key"]);
+    assert!(metrics(&running).contains("liteio_unopened_secrets 1\n"));
+    form(&running, &format!("Action=DeleteAccessKey&UserName=ann&AccessKeyId={id}"));
+    assert!(metrics(&running).contains("liteio_unopened_secrets 0\n"));
+    let ready = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
+    assert!(String::from_utf8_lossy(&ready).contains("\"ready\""), "{ready:?}");
+    running.signal("TERM");
 }
 
 #[test]

@@ -629,6 +629,9 @@ fn keys_are_replaced_and_old_ones_are_needed_only_until_all_is_wrapped_anew() {
     let first = || Some("first".to_owned());
     assert_eq!(counts(&report.missing), [(None, 3), (first(), 1)]);
     assert_eq!(store.stats().keyless_reads, 3);
+    let sampled = store.sample_missing_keys().expect("looked");
+    assert_eq!(sampled.keys().map(|key| key.name.clone()).collect::<Vec<_>>(), [None, first()]);
+    assert_eq!(store.stats().missing_keys, 2);
     store.close();
 
     // Some keys, or none, are never enough: nothing is rewrapped, and the missing ones are named.
