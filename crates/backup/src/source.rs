@@ -12,6 +12,8 @@ use crate::target::{Target, TargetError};
 
 const UNREACHABLE: &str = "The bytes of the object are in a backup only, since it was restored lazily, and that backup \
      cannot be read at the moment. Try again later.";
+const IN_ANOTHER: &str = "The bytes of the object are in another backup, since it was restored lazily: start the server with \
+     --backup at the location that it was restored from.";
 
 /// A backup that a store reads blobs from. It is opened with the first read.
 #[derive(Debug)]
@@ -19,13 +21,17 @@ pub struct RepositorySource {
     target: Arc<dyn Target>,
     key: Option<[u8; 32]>,
     opened: Mutex<Option<Repository>>,
+    log: fn(&str),
+    /// The reason that was logged last.
+    logged: Mutex<String>,
 }
 
 impl RepositorySource {
-    /// The backup at `target`, with the key that encrypts it, if any.
+    /// The backup at `target`, with the key that encrypts it, if any. `log` takes the reasons why it cannot be read, each when it
+    /// is new: they name its place, which errors of a read do not.
     #[must_use]
-    pub fn new(target: Arc<dyn Target>, key: Option<[u8; 32]>) -> Self {
-        Self { target, key, opened: Mutex::default() }
+    pub fn new(target: Arc<dyn Target>, key: Option<[u8; 32]>, log: fn(&str)) -> Self {
+        Self { target, key, opened: Mutex::default(), log, logged: Mutex::default() }
     }
 
     fn repository(&self) -> Result<Repository, Error> {
@@ -45,7 +51,13 @@ impl RepositorySource {
             Error::Damaged(what) => StoreError::Corrupt { what },
             Error::Seal(error) => StoreError::Corrupt { what: error.to_string() },
             // The place of the backup is not for senders of requests.
-            Error::Target(_) | Error::Refused(_) | Error::Sealing(_) | Error::Stopped => {
+            error @ (Error::Target(_) | Error::Refused(_) | Error::Sealing(_) | Error::Stopped) => {
+                let reason = error.to_string();
+                let mut logged = self.logged.lock();
+                if *logged != reason {
+                    (self.log)(&reason);
+                    *logged = reason;
+                }
                 StoreError::Suspended { reason: UNREACHABLE.to_owned() }
             }
         }
@@ -63,7 +75,8 @@ impl BlobSource for RepositorySource {
         let mut read = || -> Result<(), Error> {
             let repository = self.repository()?;
             if place.backup != repository.id {
-                return Err(Error::Refused("the blob is in another backup".to_owned()));
+                let reason = IN_ANOTHER.to_owned();
+                return Err(Error::Store(StoreError::Suspended { reason }));
             }
             let mut packs = Packs::new(&repository);
             let mut packed = PackedBlob::new(&mut packs, BackupBlob { id: *id, bytes }, *place);
@@ -78,6 +91,8 @@ impl BlobSource for RepositorySource {
                 }
             }
         };
-        read().map_err(|error| self.told(error))
+        read().map_err(|error| self.told(error))?;
+        self.logged.lock().clear();
+        Ok(())
     }
 }

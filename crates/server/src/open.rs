@@ -108,6 +108,13 @@ pub(crate) async fn open(
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    if store.lacks_backup() {
+        let outstanding = store.outstanding();
+        tracing::warn!(
+            outstanding,
+            "bodies of a lazy restore are only in the backup: start with --backup at the location that was restored from"
+        );
+    }
     if matches!(config.storage, Storage::Directory { .. }) {
         let store = store.clone();
         // An unreadable record is told of by what needs it.

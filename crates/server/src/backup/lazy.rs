@@ -19,7 +19,11 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// One line that says what to change.
 pub(crate) fn source(settings: &BackupSettings) -> Result<Arc<dyn BlobSource>, String> {
     let OpenedTarget { target, key } = OpenedTarget::open(&settings.target)?;
-    Ok(Arc::new(RepositorySource::new(target, key)))
+    Ok(Arc::new(RepositorySource::new(target, key, warn)))
+}
+
+fn warn(reason: &str) {
+    tracing::warn!(reason, "the backup with bodies of a lazy restore cannot be read");
 }
 
 /// Brings the blobs that are only in the backup, on a thread of its own, if there are any.

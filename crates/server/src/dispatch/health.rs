@@ -82,7 +82,7 @@ impl Judge {
     /// The first fault that leaves writes working.
     fn flaw(&self, store: &Store, unopened: u64, reads: bool) -> Option<String> {
         let told = moved(store).or_else(|| found_damage(store, &self.logged));
-        let told = told.or_else(|| missing_keys(store));
+        let told = told.or_else(|| missing_keys(store)).or_else(|| missing_backup(store));
         let told = told.or_else(|| reads.then(|| lost_events(store, self.lost_at_start))?);
         let told = told.or_else(|| lost_commits(store));
         let told = told.or_else(|| self.followers.iter().find_map(|it| it.loss()));
@@ -206,6 +206,13 @@ fn missing_keys(store: &Store) -> Option<String> {
     }
     let told = "reads have met encrypted objects whose keys the server lacks:";
     (reads > 0).then(|| format!("{reads} {told} {advice}"))
+}
+
+/// The bodies that a lazy restore has left in a backup that the server was not started with.
+fn missing_backup(store: &Store) -> Option<String> {
+    let told = "bodies of a lazy restore are only in the backup: start the server with --backup at the location that \
+                was restored from";
+    store.lacks_backup().then(|| format!("{} {told}", store.outstanding()))
 }
 
 /// The users who cannot sign in, because the server lacks the key of their secrets.

@@ -70,6 +70,12 @@ impl Store {
         self.shared().blobs.outstanding()
     }
 
+    /// `true` if blobs are only in a backup, and the store was opened without it.
+    #[must_use]
+    pub fn lacks_backup(&self) -> bool {
+        self.shared().config.blob_source.is_none() && self.outstanding() > 0
+    }
+
     /// Brings one of the outstanding blobs into the directory. `false` if none is left. May wait for
     /// a network.
     ///
