@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
 
 use super::provider;
-use super::validity::validity;
+use super::validity::{is_version_1, validity};
 use crate::private_file;
 use crate::settings::CertificateFiles;
 
@@ -80,11 +80,18 @@ impl Pair {
                 error => format!("the key is not valid PEM ({error})"),
             })
         })?;
+        let has_no_names = chain.first().is_some_and(|first| is_version_1(first));
         let certified =
             CertifiedKey::from_der(chain, key, &provider()).map_err(|error| match error {
                 Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                     Reason::Both("the certificate and the key do not belong together".to_owned())
                 }
+                // As `openssl x509 -req` makes it without extensions, which is easily forgotten.
+                Error::InvalidCertificate(_) if has_no_names => Reason::Certificate(
+                    "the certificate is X.509 version 1, which has no subjectAltName, so that clients refuse it: sign it again \
+                     with `openssl x509 -req … -extfile FILE` (docs/tls.md)"
+                        .to_owned(),
+                ),
                 Error::InvalidCertificate(_) => {
                     Reason::Certificate(format!("the certificate cannot be used ({error})"))
                 }
@@ -182,6 +189,16 @@ mod tests {
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
         let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
         let cut = &chain[..chain.len() / 2];
+        let version_1 = "-----BEGIN CERTIFICATE-----
+MIIBKDCBzwIUUHIUk1EzaOUhsoWYhyUg9CKKixowCgYIKoZIzj0EAwIwFjEUMBIG
+A1UEAwwLb2xkLmV4YW1wbGUwIBcNMjYxMTMwMjIwMTMzWhgPMjEyNjExMDYyMjAx
+MzNaMBYxFDASBgNVBAMMC29sZC5leGFtcGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAEKhhKTwT/OeQQnlg9nINo01kKaRLS3n7qFqXTp5Qjaxx46mU6rqqfWFEz
+pKPKwQrvUHlwbjPM8CV+ovbUA5iW/jAKBggqhkjOPQQDAgNIADBFAiEA2u2JCfLI
+s5AfC+oUB25v4IawVPFBdgDrtVkTywBa4p4CIA62iwHg4uKJ8hWaI4vVGel14jpa
+AgHvKb+TgatvilGu
+-----END CERTIFICATE-----
+";
         let nonsense = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let rows = [
             (&*chain, &*other, "do not belong together"),
@@ -193,6 +210,7 @@ mod tests {
             (&key, &key, "no certificate"),
             (cut, &key, "certificate"),
             (nonsense, &key, "certificate"),
+            (version_1, &key, "X.509 version 1"),
             (
                 &chain,
                 "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",

@@ -32,6 +32,12 @@ pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     Some((time(first_tag, first)?, time(last_tag, last)?))
 }
 
+/// `true` for a certificate without a version, which is X.509 version 1 and so has no names that clients look at.
+pub(super) fn is_version_1(certificate: &[u8]) -> bool {
+    let fields = value(certificate).and_then(|(_, certificate, _)| value(certificate));
+    fields.is_some_and(|(tag, fields, _)| tag == SEQUENCE && fields.first() != Some(&VERSION))
+}
+
 /// The tag and the content of the first DER value, and the bytes behind it.
 fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, length], rest) = bytes.split_first_chunk()?;
