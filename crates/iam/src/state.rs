@@ -26,8 +26,9 @@ pub(super) type Table<R> = BTreeMap<String, Arc<R>>;
 const SECRET_PURPOSE: &str = "secret key";
 
 /// The reason why a secret cannot be opened.
-const NOT_GIVEN: &str = "its secret is sealed by a master key that is not given: give the one of before, by \
-                         --master-key-file or LITEIO_MASTER_KEY, in the place of a MinIO by MINIO_KMS_SECRET_KEY";
+const NOT_GIVEN: &str = "its secret is sealed by a master key that is not given: give all keys there were, at a standby the file \
+                         that its primary has now, by --master-key-file or LITEIO_MASTER_KEY, in the place of a MinIO by \
+                         MINIO_KMS_SECRET_KEY";
 
 /// All records of one account.
 #[derive(Clone, Debug, Default)]

@@ -228,7 +228,12 @@ fn list(arguments: &KeyFileArgs) -> Result<String, String> {
     };
     let ids = KeyRing::new(master, named).ids();
     let wanted = |name: &Option<String>| arguments.name.is_none() || *name == arguments.name;
-    Ok(ids.iter().filter(|id| wanted(&id.name)).map(|id| format!("{id}\n")).collect())
+    let ids: Vec<_> = ids.into_iter().filter(|id| wanted(&id.name)).collect();
+    let lines = ids.iter().enumerate().map(|(at, id)| {
+        let encrypts = ids.iter().position(|it| it.name == id.name) == Some(at);
+        format!("{id}{}\n", if encrypts { " (encrypts)" } else { "" })
+    });
+    Ok(lines.collect())
 }
 
 fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {

@@ -155,8 +155,10 @@ impl Aliases {
         let text = match path.as_ref().map(std::fs::read_to_string) {
             Some(Ok(text)) => text,
             Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
-                let path = path.unwrap_or_default();
-                return Err(Error::file(&path)(error));
+                return Err(Error::refused(format!(
+                    "cannot read {}: {error}; make it readable, or name another directory with --config-dir or MC_CONFIG_DIR",
+                    path.unwrap_or_default().display()
+                )));
             }
             _ => {
                 let file =
@@ -228,7 +230,10 @@ impl Aliases {
     /// A variable is not valid.
     pub(crate) fn all(&self) -> Result<Vec<(String, Alias, Source)>, Error> {
         let mut names: Vec<String> = self.file.aliases.keys().cloned().collect();
-        names.push("local".to_owned());
+        // Without its keys, what it lacks is told where it is used.
+        if built_in("local").is_ok() {
+            names.push("local".to_owned());
+        }
         names.extend(
             std::env::vars_os().filter_map(|(name, _)| {
                 name.to_str()?.strip_prefix(VARIABLE).map(ToOwned::to_owned)
@@ -304,7 +309,7 @@ fn built_in(name: &str) -> Result<Option<Alias>, String> {
 /// The keys of the server on this machine.
 ///
 /// # Errors
-/// The file of one cannot be read.
+/// The file of one cannot be read, or they are in a file of users.
 pub(crate) fn local_keys() -> Result<(String, String), String> {
     let Alias { access_key, secret_key, .. } = local(|name| std::env::var(name).ok())?;
     Ok((access_key, secret_key))
@@ -316,14 +321,22 @@ fn local(variable: impl Fn(&str) -> Option<String>) -> Result<Alias, String> {
         let value = variable(name).map(|value| value.trim().to_owned());
         value.filter(|value| !value.is_empty())
     };
-    let (mut access_key, mut secret_key) = (DEFAULT_KEYS.0.to_owned(), DEFAULT_KEYS.1.to_owned());
+    let mut keys = None;
     for (access, secret) in KEYS {
         // The server would refuse one without the other.
         if let (Some(own_access), Some(own_secret)) = (key(access, given)?, key(secret, given)?) {
-            (access_key, secret_key) = (own_access, own_secret);
+            keys = Some((own_access, own_secret));
             break;
         }
     }
+    if let (None, Some(file)) = (&keys, given("LITEIO_CREDENTIALS_FILE")) {
+        return Err(format!(
+            "the keys of the server are in {file}: give those of a user in it by \
+             MC_HOST_local=http(s)://ACCESSKEY:SECRETKEY@HOST[:PORT]"
+        ));
+    }
+    let default = || (DEFAULT_KEYS.0.to_owned(), DEFAULT_KEYS.1.to_owned());
+    let (access_key, secret_key) = keys.unwrap_or_else(default);
     let address = given("LITEIO_ADDRESS").unwrap_or_else(|| {
         let host = given("LITEIO_HOST").unwrap_or_default();
         // Kubernetes makes a variable of this name for a Service.
@@ -455,6 +468,25 @@ mod tests {
         }
         assert!(Alias::of_variable("host").is_err());
         assert!(Alias::of_variable("http://key@host").is_err());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_with_the_way_around_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        // Not by its mode, which root passes over.
+        std::fs::create_dir(directory.path().join("config.json")).expect("made");
+        let error = Aliases::read(Some(directory.path())).expect_err("refused").to_string();
+        assert!(error.contains("config.json") && error.contains("MC_CONFIG_DIR"), "{error}");
+    }
+
+    #[test]
+    fn keys_in_a_file_of_users_are_not_guessed() {
+        let file = ("LITEIO_CREDENTIALS_FILE", "/etc/liteio/users.toml");
+        let reason = local_of(&[file]).expect_err("a refusal");
+        assert!(reason.contains("are in /etc/liteio/users.toml"), "{reason}");
+        assert!(reason.contains("MC_HOST_local="), "{reason}");
+        let keys = [("LITEIO_ACCESS_KEY", "mine"), ("LITEIO_SECRET_KEY", "my-secret"), file];
+        assert_eq!(local_of(&keys).expect("an alias").access_key, "mine");
     }
 
     fn local_of(given: &[(&str, &str)]) -> Result<Alias, String> {

@@ -155,9 +155,13 @@ impl ServerHandle {
         self.handler.scrub();
     }
 
-    /// Reloads the credentials file. The server also does so a second after a change; when this
-    /// call returns, the change is in effect. If the file is invalid, the users stay unchanged.
+    /// Reloads the certificates and the credentials file. The server also does so a second after a
+    /// change; when this call returns, the change is in effect. If a file is invalid, what it is about
+    /// stays unchanged.
     pub fn reload(&self) {
+        if let Some(certificates) = &self.certificates {
+            certificates.read_again();
+        }
         self.handler.reload();
     }
 

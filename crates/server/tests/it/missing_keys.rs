@@ -85,7 +85,8 @@ fn encrypted(directory: &TempDir) {
 
 /// The ids that `liteio key list` prints for a file.
 fn ids(directory: &TempDir, file: &str) -> Vec<String> {
-    ok(directory, &["key", "list", file]).lines().map(str::to_owned).collect()
+    let told = ok(directory, &["key", "list", file]);
+    told.lines().map(|line| line.trim_end_matches(" (encrypts)").to_owned()).collect()
 }
 
 #[test]
@@ -161,6 +162,12 @@ fn objects_are_read_after_the_old_keys_are_gone() {
         text.contains("0 objects and uploads re-encrypted") && text.contains("4 already"),
         "{text}"
     );
+
+    for file in ["master.key", "kms.toml"] {
+        let told = ok(&directory, &["key", "list", file]);
+        let marks: Vec<_> = told.lines().map(|line| line.ends_with(" (encrypts)")).collect();
+        assert_eq!(marks, [true, false], "{told}");
+    }
 
     // The first key of each file is the newest one.
     let old = ids(&directory, "master.key");

@@ -290,6 +290,22 @@ async fn the_metrics_have_the_end_of_a_certificate_and_a_renewal_that_is_refused
     server.stop().await;
 }
 
+/// The log of an earlier change may be long gone.
+#[test]
+fn sighup_tells_again_of_a_certificate_that_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (chain, key, _) = write_pair(directory.path(), &["localhost"], VALID);
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0", "--tls-cert"]).arg(&chain);
+    let mut running = Running::start(command.arg("--tls-key").arg(&key));
+    fs::write(&key, "no key").expect("the key is written");
+    running.logs("the certificate before stays in use");
+    running.send("HUP");
+    let told = running.logs("they need a restart");
+    assert!(told.contains("the certificate before stays in use"), "{told}");
+    running.signal("TERM");
+}
+
 #[test]
 fn pairs_that_cannot_be_used_are_one_line_and_exit_code_2() {
     let pairs = tempfile::tempdir().expect("a directory");

@@ -100,6 +100,11 @@ impl Certificates {
         self.places.first().is_some_and(|place| place.pair.read().is_for(host))
     }
 
+    /// Reads all files, changed or not: whoever asks for it hears of a pair that is refused again.
+    pub fn read_again(&self) {
+        self.places.iter().for_each(Place::read_again);
+    }
+
     /// Checks the files periodically while the certificates exist, and reloads changed ones.
     pub async fn watch(certificates: Weak<Certificates>) {
         loop {
@@ -127,6 +132,21 @@ impl Place {
             return;
         }
         seen.read = now;
+        self.read(files);
+    }
+
+    fn read_again(&self) {
+        let Some(files) = &self.files else {
+            return;
+        };
+        let mut seen = self.seen.lock();
+        // Taken before the files are read, so that a change during the read is noticed.
+        let now = stamps(files);
+        *seen = Seen { read: now, last: now };
+        self.read(files);
+    }
+
+    fn read(&self, files: &CertificateFiles) {
         let read = Pair::read(files);
         self.is_refused.store(read.is_err(), Ordering::Relaxed);
         match read {
