@@ -323,8 +323,8 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Ok(variables) => variables,
         Err(error) => return fail(USAGE, &error),
     };
-    if arguments.server.sources.get("data_dir") == Some(&Source::Flag) {
-        return fail(USAGE, &"the server of `liteio exec` is in memory: remove --data-dir");
+    if let Some(reason) = exec::refusal(&arguments.server) {
+        return fail(USAGE, &reason);
     }
     let config = match Config::of_command(&exec::arguments(&arguments.server), &variables) {
         Ok((config, _)) => exec::settings(config),

@@ -21,9 +21,9 @@ use crate::server::{Server, ServerError, ServerHandle};
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Variables that are removed: they would make SDKs use other credentials or another endpoint, or
-/// SDKs reject them in combination with the ones set here.
-const REMOVED: [&str; 10] = [
+/// Variables that are removed: they would make SDKs and commands of this program use other
+/// credentials or another endpoint, or be rejected in combination with the ones set here.
+const REMOVED: [&str; 15] = [
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
     "AWS_SESSION_TOKEN",
@@ -34,7 +34,16 @@ const REMOVED: [&str; 10] = [
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_ROLE_ARN",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "LITEIO_HOST",
+    "LITEIO_PORT",
+    "LITEIO_ACCESS_KEY_FILE",
+    "LITEIO_SECRET_KEY_FILE",
+    "LITEIO_CREDENTIALS_FILE",
 ];
+
+/// Variables that are removed where the command gets an endpoint with plain HTTP.
+const REMOVED_WITHOUT_TLS: [&str; 3] =
+    ["LITEIO_TLS_CERT", "LITEIO_TLS_KEY", "LITEIO_TLS_SELF_SIGNED"];
 
 /// The reason why a command was not run.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +90,9 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
     for setting in ["address", "console_address"] {
         sources.note(setting, Source::Flag);
     }
+    // A self-signed certificate would be in memory only, where the command cannot trust it. A flag
+    // that asks for one is refused by `refusal`, and a variable is for another server.
+    let tls_self_signed = given.tls_self_signed && given.plain_address.is_some();
     ServerArgs {
         memory: true,
         data_dir: None,
@@ -88,6 +100,7 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         address: local(),
         host: None,
         port: None,
+        tls_self_signed,
         plain_address: given.plain_address.as_ref().and_then(|_| local()),
         iceberg_address: given.iceberg_address.as_ref().and_then(|_| local()),
         website_address: given.website_address.as_ref().and_then(|_| local()),
@@ -100,6 +113,18 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         sources,
         ..given.clone()
     }
+}
+
+/// The reason why these arguments are not for a server of a command.
+pub(crate) fn refusal(given: &ServerArgs) -> Option<&'static str> {
+    let is_flag = |setting| given.sources.get(setting) == Some(&Source::Flag);
+    if is_flag("data_dir") {
+        return Some("the server of `liteio exec` is in memory: remove --data-dir");
+    }
+    (is_flag("tls_self_signed") && given.plain_address.is_none()).then_some(
+        "the command could not trust the certificate of --tls-self-signed, which is in memory: remove the option, give a \
+         certificate (--tls-cert, --tls-key), or also serve plain HTTP for the command (--plain-address 127.0.0.1:0)",
+    )
 }
 
 /// The server's settings, with the test API enabled, if this build has it.
@@ -206,7 +231,19 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
     }
     // A proxy cannot reach this machine's loopback interface.
     let direct = direct(|name| std::env::var(name).ok());
+    let (scheme, address) = endpoint.split_once("://").unwrap_or(("http", endpoint.as_str()));
+    if scheme == "http" {
+        for name in REMOVED_WITHOUT_TLS {
+            child.env_remove(name);
+        }
+    }
     child
+        // The alias `local` of `liteio client` and `mc`: without it, it is the server of the
+        // variables below, unless a configuration file has another one of this name.
+        .env("MC_HOST_local", format!("{scheme}://{access_key}:{secret_key}@{address}"))
+        .env("LITEIO_ADDRESS", address)
+        .env("LITEIO_ACCESS_KEY", &access_key)
+        .env("LITEIO_SECRET_KEY", &secret_key)
         .env("AWS_ACCESS_KEY_ID", access_key)
         .env("AWS_SECRET_ACCESS_KEY", secret_key)
         .env("AWS_REGION", &config.region)

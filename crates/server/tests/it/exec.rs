@@ -63,6 +63,55 @@ fn nothing_in_the_environment_leads_the_command_elsewhere() {
     }
 }
 
+/// Commands of the program itself, such as `rb --force local/photos`, must not act on the server that a developer runs.
+#[test]
+fn local_and_health_are_the_server_of_the_command() {
+    let script = format!(
+        "{0} client ls local && {0} health && echo [$LITEIO_PORT$LITEIO_HOST]",
+        env!("CARGO_BIN_EXE_liteio")
+    );
+    let nothing = "127.0.0.1:1";
+    let rows: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("LITEIO_ADDRESS", nothing)],
+        &[("LITEIO_HOST", "127.0.0.1"), ("LITEIO_PORT", "1")],
+        &[("LITEIO_ACCESS_KEY", "mine"), ("LITEIO_SECRET_KEY", "my-secret-key")],
+        &[("LITEIO_ACCESS_KEY_FILE", "access"), ("LITEIO_SECRET_KEY_FILE", "secret")],
+        &[("MC_HOST_local", "http://mine:my-secret-key@127.0.0.1:1")],
+        &[("LITEIO_TLS_SELF_SIGNED", "true")],
+    ];
+    for given in rows {
+        let directory = tempfile::tempdir().expect("a directory");
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).expect("written");
+        };
+        write("access", "of-the-file");
+        write("secret", "secret-of-the-file");
+        let local =
+            r#"{"url": "http://127.0.0.1:1", "accessKey": "mine", "secretKey": "my-secret-key"}"#;
+        write("config.json", &format!(r#"{{"version": "10", "aliases": {{"local": {local}}}}}"#));
+        let mut command = liteio(&directory);
+        command.env("MC_CONFIG_DIR", directory.path()).envs(given.iter().copied());
+        command.args(["exec", "--bucket", "of-the-command", "--", "sh", "-c", &script]);
+        let output = command.output().expect("it runs");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{given:?}: {told}{}", stderr(&output));
+        assert!(told.contains("of-the-command") && told.contains("[]"), "{given:?}: {told}");
+    }
+}
+
+/// Its certificate would be in the memory of the server.
+#[test]
+fn a_certificate_that_the_command_cannot_trust_is_refused() {
+    let output = exec(&["--tls-self-signed"], "true");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--plain-address 127.0.0.1:0"), "{}", stderr(&output));
+    let script = format!("echo $AWS_ENDPOINT_URL; {} health", env!("CARGO_BIN_EXE_liteio"));
+    let output = exec(&["--tls-self-signed", "--plain-address", "127.0.0.1:0"], &script);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.starts_with("http://"), "{told}{}", stderr(&output));
+}
+
 #[test]
 fn the_command_uses_the_server() {
     let script = format!("{} health $LITEIO_ENDPOINT", env!("CARGO_BIN_EXE_liteio"));
