@@ -45,6 +45,8 @@ func (s *Space) Env() map[string]string {
 	for _, service := range []string{"S3", "S3VECTORS", "IAM", "STS"} {
 		env["AWS_ENDPOINT_URL_"+service] = s.Endpoint
 	}
+	// Of the alias local of "liteio client" and mc, which is a server on port 9000 otherwise.
+	env["MC_HOST_local"] = strings.Replace(s.Endpoint, "://", "://"+s.AccessKey+":"+s.SecretKey+"@", 1)
 	direct := noProxy(s.Endpoint)
 	env["NO_PROXY"], env["no_proxy"] = direct, direct
 	return env

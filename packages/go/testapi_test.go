@@ -310,6 +310,10 @@ func TestTheVariablesAreSetForATest(t *testing.T) {
 		if os.Getenv("AWS_ACCESS_KEY_ID") != space.AccessKey || os.Getenv("AWS_ENDPOINT_URL_S3") != space.Endpoint {
 			t.Error("they are not those of the space")
 		}
+		host := strings.TrimPrefix(space.Endpoint, "http://")
+		if local := os.Getenv("MC_HOST_local"); local != "http://"+space.AccessKey+":"+space.SecretKey+"@"+host {
+			t.Errorf("local of the client is %s", local)
+		}
 	})
 	if os.Getenv("AWS_ACCESS_KEY_ID") == space.AccessKey {
 		t.Error("they are not put back")

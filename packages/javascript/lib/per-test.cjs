@@ -4,7 +4,7 @@
 const { LiteIOError, StartFailed } = require("./errors.cjs");
 const { checkOptions, shown } = require("./names.cjs");
 const { OPTIONS, startServer, connect } = require("./server.cjs");
-const { Space } = require("./space.cjs");
+const { Space, localAlias } = require("./space.cjs");
 
 // Variable that passes the server from the global setup to the workers.
 const SHARED = "LITEIO_SHARED_SERVER";
@@ -71,7 +71,9 @@ const NO_KEY = "LITEIO-NO-SPACE-BEFORE-THE-FIRST-TEST";
 
 /** Variables of a server without the keys of a space, so that a request is refused there instead of reaching AWS. */
 function withoutSpace(server) {
-  return { env: { ...server.env, AWS_ACCESS_KEY_ID: NO_KEY, AWS_SECRET_ACCESS_KEY: NO_KEY } };
+  const { env } = server;
+  const local = localAlias(env.AWS_ENDPOINT_URL, NO_KEY, NO_KEY);
+  return { env: { ...env, AWS_ACCESS_KEY_ID: NO_KEY, AWS_SECRET_ACCESS_KEY: NO_KEY, MC_HOST_local: local } };
 }
 
 /**

@@ -34,6 +34,12 @@ function noProxy(host) {
   return { NO_PROXY: direct, no_proxy: direct };
 }
 
+/** The alias `local` of `liteio client` and mc, which is a server on port 9000 otherwise. */
+function localAlias(endpoint, accessKeyId, secretAccessKey) {
+  // By a function: a secret may have `$&`, which a replacement has a meaning for.
+  return endpoint.replace("://", () => `://${accessKeyId}:${secretAccessKey}@`);
+}
+
 /** Path of a snapshot. */
 function snapshotPath(method, name) {
   if (typeof name !== "string" || name === "") {
@@ -89,6 +95,7 @@ class Space {
       AWS_DEFAULT_REGION: this.region,
       LITEIO_ENDPOINT: this.endpoint,
       LITEIO_TEST_ENDPOINT: this.testEndpoint,
+      MC_HOST_local: localAlias(this.endpoint, this.accessKeyId, this.secretAccessKey),
       ...noProxy(new URL(this.endpoint).hostname),
     };
   }
@@ -276,4 +283,4 @@ limitArguments(Space, {
 limitArguments(Fault, { hits: 0, remove: 0 }, "fault.");
 limitArguments(Clock, { now: 0, offset: 0, set: 1, advance: 1, reset: 0 }, "clock.");
 
-module.exports = { MAIN, Space, Fault, Clock, asyncDispose };
+module.exports = { MAIN, Space, Fault, Clock, asyncDispose, localAlias };

@@ -70,6 +70,7 @@ const given = { accessKeyId: "tester", secretAccessKey: "tester-secret", region:
 withServer("credentials and region are those given", given, async (server) => {
   assert.equal(server.env.AWS_ACCESS_KEY_ID, "tester");
   assert.equal(server.env.AWS_REGION, "eu-west-1");
+  assert.equal(server.env.MC_HOST_local, `http://tester:${server.secretAccessKey}@${new URL(server.endpoint).host}`);
   assert.deepEqual(await buckets(server), []);
   const wrong = { ...server.config, credentials: { ...server.config.credentials, secretAccessKey: "another" } };
   await assert.rejects(buckets({ config: wrong }), { name: "SignatureDoesNotMatch" });

@@ -344,6 +344,13 @@ def test_no_proxy_is_asked(monkeypatch, server, name):
     assert os.environ["NO_PROXY"] == "elsewhere.test" and "no_proxy" not in os.environ
 
 
+def test_local_of_the_client_is_the_server(tmp_path):
+    with liteio.Server(buckets=["photos"], secret_key="a/secret@home") as server:
+        variables = {**os.environ, **server.env(), "MC_CONFIG_DIR": str(tmp_path)}
+        listed = subprocess.run([liteio.find_binary(), "client", "ls", "local"], env=variables, check=True, capture_output=True)
+    assert b"photos" in listed.stdout
+
+
 def names_by_s3fs(bucket):
     return [name.partition("/")[2] for name in pytest.importorskip("s3fs").S3FileSystem().ls(bucket)]
 

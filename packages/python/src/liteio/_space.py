@@ -72,6 +72,8 @@ class Space:
             "AWS_ALLOW_HTTP": "true",  # Of delta-rs and others with the crate object_store: they refuse plain HTTP without it.
             "LITEIO_ENDPOINT": self.endpoint,
             "LITEIO_TEST_ENDPOINT": self.test_endpoint,
+            # Of the alias `local` of `liteio client` and mc, which is a server on port 9000 otherwise.
+            "MC_HOST_local": self.endpoint.replace("://", f"://{self.access_key}:{self.secret_key}@", 1),
             **self._no_proxy(),
         }
 

@@ -72,6 +72,8 @@ public class LiteIOSpace implements AutoCloseable {
         env.put("AWS_DEFAULT_REGION", region);
         env.put("LITEIO_ENDPOINT", endpoint);
         env.put("LITEIO_TEST_ENDPOINT", endpoint + Control.TEST_API);
+        // Of the alias `local` of `liteio client` and mc, which is a server on port 9000 otherwise.
+        env.put("MC_HOST_local", endpoint.replace("://", "://" + accessKey + ":" + secretKey + "@"));
         String direct = noProxy();
         env.put("NO_PROXY", direct);
         env.put("no_proxy", direct);

@@ -51,6 +51,7 @@ class ServerTest {
             assertEquals("picture", Harness.get(server, "albums", "a.jpg"));
             assertEquals("tester", server.env().get("AWS_ACCESS_KEY_ID"));
             assertEquals("eu-west-1", server.env().get("AWS_REGION"));
+            assertEquals("http://tester:tester-secret@" + server.endpoint().getAuthority(), server.env().get("MC_HOST_local"));
             assertTrue(List.of(server.env().get("NO_PROXY").split(",")).contains(server.endpoint().getHost()));
             assertTrue(server.log().contains("INFO"), server.log());
             LiteIOSpace wrong = new LiteIOSpace(server.control, null, server.endpoint().toString(), "tester", "another", "eu-west-1");
