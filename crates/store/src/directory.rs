@@ -82,9 +82,10 @@ pub(crate) fn format_of(config: &StoreConfig) -> u32 {
     }
 }
 
-/// Names that a new directory may have already: leftovers of an interrupted first start, and names
-/// that file systems create in their root.
-const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
+/// Names that a new directory may have already: leftovers of an interrupted first start, the one
+/// that file systems create in their root, the one of macOS, and those that keep a directory in Git.
+const HARMLESS: [&str; 8] =
+    ["lock", NEW_FORMAT_FILE, "tmp", "lost+found", ".DS_Store", ".gitignore", ".gitkeep", ".keep"];
 
 /// Directories of the store whose names are valid bucket names.
 const OWN_DIRECTORIES: [&str; 3] = ["blobs", "tmp", "vectors"];
@@ -111,12 +112,15 @@ pub(crate) fn refuse_foreign(
     if entries.iter().any(|entry| entry.name == RESTORING_FILE) {
         return Err(StoreError::HalfRestored { path });
     }
-    match entries.iter().all(|entry| is_known(&entry.name)) {
-        true => Ok(()),
-        false if entries.iter().any(|entry| entry.name == DRIVE_OF_MINIO) => {
-            Err(StoreError::DriveOfMinio { path })
+    if entries.iter().any(|entry| entry.name == DRIVE_OF_MINIO) {
+        return Err(StoreError::DriveOfMinio { path });
+    }
+    // Listings leave out hidden files, so that the directory may look empty.
+    match entries.iter().map(|entry| &entry.name).filter(|name| !is_known(name.as_str())).min() {
+        None => Ok(()),
+        Some(foreign) => {
+            Err(StoreError::NotADataDirectory { path: format!("{path}, which has {foreign:?},") })
         }
-        false => Err(StoreError::NotADataDirectory { path }),
     }
 }
 

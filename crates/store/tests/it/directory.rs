@@ -55,11 +55,17 @@ fn the_drive_of_a_minio_is_refused_with_the_way_to_bring_it_over() {
 
 #[test]
 fn foreign_and_newer_directories_are_left_as_they_are() {
-    for photo in [OsStr::new("photo.jpg"), OsStr::from_bytes(b"\xff\xfe")] {
+    for (photo, shown) in [
+        (OsStr::new("photo.jpg"), "which has \"photo.jpg\""),
+        (OsStr::new(".hidden"), "which has \".hidden\""),
+        (OsStr::from_bytes(b"\xff\xfe"), "which has"),
+    ] {
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join(photo), b"x").expect("written");
-        let refused = Store::open(on_directory(directory.path()));
-        assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+        let refused = Store::open(on_directory(directory.path())).map(drop);
+        let told = refused.as_ref().expect_err("refused").to_string();
+        assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{told}");
+        assert!(told.contains(shown), "{told}");
         assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
     }
 
@@ -76,6 +82,17 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
     let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
     names.sort();
     assert_eq!(names, ["format", "lock"]);
+}
+
+/// Of macOS, and of a directory that is kept in Git.
+#[test]
+fn a_directory_that_looks_empty_is_taken() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for name in [".DS_Store", ".gitignore", ".gitkeep", ".keep"] {
+        fs::write(directory.path().join(name), b"").expect("written");
+    }
+    Store::open(on_directory(directory.path())).expect("opens").close();
+    assert!(directory.path().join(".gitkeep").exists());
 }
 
 #[test]
