@@ -133,3 +133,34 @@ def test_a_server_without_signatures_needs_no_keys(browser):
         page.sees("Nothing here yet")
         assert page.complaints() == []
         page.close()
+
+
+def test_a_user_of_one_folder_opens_it_by_its_name(browser, server, s3, iam):
+    bucket = "with-a-folder-of-a-user"
+    s3.create_bucket(Bucket=bucket)
+    client(server, "s3vectors").create_vector_bucket(vectorBucketName=bucket)
+    s3.put_object(Bucket=bucket, Key="web/index.html", Body=b"x")
+    s3.put_object(Bucket=bucket, Key="private/a.txt", Body=b"x")
+    keys = user_with(iam, "user-of-a-folder")
+    rights = {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": f"arn:aws:s3:::{bucket}",
+              "Condition": {"StringLike": {"s3:prefix": "web/*"}}}
+    iam.put_user_policy(UserName="user-of-a-folder", PolicyName="rights",
+                        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [rights]}))
+    theirs = sign_in(browser, server, *keys)
+    theirs.run("location.hash = '#/buckets'")
+    theirs.sees("s3:ListAllMyBuckets")
+    theirs.fill("Bucket", bucket)
+    theirs.click("Open")
+    # The form there has the bucket already.
+    theirs.sees("s3:ListBucket")
+    theirs.fill("Folder", "web")
+    theirs.click("Open")
+    theirs.sees("index.html")
+    assert theirs.complaints() == []
+    theirs.run("location.hash = '#/vectors'")
+    theirs.fill("Vector bucket", bucket)
+    theirs.click("Open")
+    theirs.fill("Index", "films")
+    theirs.click("Open")
+    theirs.until(f"location.hash === '#/vectors/{bucket}/films'")
+    theirs.close()

@@ -6,6 +6,7 @@ import { Deletion, emptyBucket, unreachableUploads } from '../lib/empty.js';
 import { readMetrics } from '../lib/prometheus.js';
 import { Icon } from '../ui/icons.js';
 import { Button, Check, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
+import { OpenNamed } from '../ui/names.js';
 import { go, link, useAction, useLoad, useShortcuts } from '../ui/hooks.js';
 import { bytes, number, plural, time } from '../lib/format.js';
 
@@ -47,6 +48,15 @@ export function DeleteBucket({ bucket, onClose }) {
     <${Check} label="Bypass governance retention" hint="Also deletes versions retained in governance mode, if you have the permission." checked=${bypass} onChange=${setBypass} /><//>`;
 }
 
+/** Opens a bucket, or a folder of it, by its name, for users who may list no more. */
+export function OpenFolder({ bucket }) {
+  const [folder, setFolder] = useState('');
+  // Policies name a folder with its slash.
+  const prefix = folder && !folder.endsWith('/') ? `${folder}/` : folder;
+  return html`<${OpenNamed} label="Bucket" hint="You may have access to a single bucket." first=${bucket} open=${(name) => go(['buckets', name], { prefix })}>
+    <${TextField} label="Folder" value=${folder} onInput=${setFolder} hint="If you may list a part of the bucket only, such as web/." /><//>`;
+}
+
 const ORDERS = {
   name: (a, b) => (a.name < b.name ? -1 : 1), created: (a, b) => (a.created < b.created ? -1 : 1),
   objects: (a, b) => (a.objects ?? -1) - (b.objects ?? -1), bytes: (a, b) => (a.bytes ?? -1) - (b.bytes ?? -1),
@@ -73,7 +83,7 @@ export function Buckets() {
   const closed = (done) => { setDialog(); if (done) reload(); };
   return html`<${Head} crumbs=${['Buckets']}><${Search} id="filter" label="Filter" value=${filter} onInput=${setFilter} />
     <${Button} icon="plus" kind="primary" onClick=${() => setDialog('new')}>New bucket<//><//>
-    <div class="content"><${Failure} error=${error} retry=${reload} />
+    <div class="content"><${Failure} error=${error} retry=${reload} />${error?.status === 403 && html`<${OpenFolder} />`}
     ${!data && loading && html`<${Spinner} />`}
     ${data && !data.length && html`<div class="card"><${Empty} icon="bucket" title="No buckets yet">
       <p>A bucket contains objects. Create the first one.</p><${Button} kind="primary" icon="plus" onClick=${() => setDialog('new')}>New bucket<//><//></div>`}

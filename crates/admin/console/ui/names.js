@@ -18,6 +18,14 @@ export function CreateNamed({ what, hint, run, onClose }) {
     <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name || isBusy}>Create<//></footer><//>`;
 }
 
+/** Opens what has a name, for users who may not list the names; `children` is further fields. */
+export function OpenNamed({ label, hint, first = '', open, children }) {
+  const [name, setName] = useState(first);
+  const submit = (event) => { event.preventDefault(); if (name) open(name); };
+  return html`<form class="card pad stack foot-note" onSubmit=${submit}><${TextField} label=${label} value=${name} onInput=${setName} hint=${hint} />${children}
+    <div><${Button} type="submit" disabled=${!name}>Open<//></div></form>`;
+}
+
 /** `remove` may be missing; `start` is shown below an empty list, `denied` below a refusal. */
 export function Names({ crumbs, icon, one, many, load, deps, create, remove, empty, href, columns = [], extra, start, denied }) {
   const { data, error, loading, reload } = useLoad(load, deps);

@@ -9,6 +9,7 @@ import { Button, Empty, Failure, Head, Menu, Search, Spinner, toast } from '../.
 import { go, link, useEvent, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { Grid } from '../../ui/grid.js';
 import { baseName, bytes, number, plural, shortVersion, time, timeOf } from '../../lib/format.js';
+import { OpenFolder } from '../buckets.js';
 import { ObjectDrawer } from '../object.js';
 import { DeleteSelected, NewFolder, Transfer, Undelete, Zip } from './dialogs.js';
 import { SORTED_MAX, keepPlace, useListing } from './listing.js';
@@ -162,7 +163,7 @@ export function Objects({ bucket, query }) {
       ${!isVersions && html`<${Button} small icon="copy" onClick=${act('copy')}>Copy<//><${Button} small icon="edit" onClick=${act('move')}>${selected.length === 1 && !hasFolder ? 'Move or rename' : 'Move'}<//>`}
       ${isVersions && (hasFolder || selected.some((it) => it.isMarker && it.isLatest)) && html`<${Button} small icon="history" onClick=${act('undelete')}>Undelete<//>`}
       <${Button} small kind="danger" icon="trash" onClick=${() => remove(0)}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Map())} /></div>`}
-    <${Failure} error=${error} retry=${list.again} />
+    <${Failure} error=${error} retry=${list.again} />${error?.status === 403 && !count && html`<${OpenFolder} bucket=${bucket} />`}
     ${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
     ${isEmpty ? html`<div class="card grow"><${Empty} icon="upload" title=${filter ? 'No matching keys' : 'Nothing here yet'}>
       <p>${filter ? `No key here begins with “${folder}${filter}”.` : 'Drop files or folders here, or press u to choose files.'}</p>

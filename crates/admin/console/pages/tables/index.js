@@ -4,10 +4,10 @@ import { html, useEffect, useMemo, useRef, useState } from '../../vendor/preact.
 import { LEVEL, createNamespace, createTableBucket, dotted, dropNamespace, listCatalogs, listNames, loadNamespace } from '../../lib/tables.js';
 import { about, formerId, onSession } from '../../lib/session.js';
 import { tableSnippets } from '../../lib/snippets.js';
-import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../../ui/kit.js';
+import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, toast } from '../../ui/kit.js';
 import { Icon } from '../../ui/icons.js';
 import { Grid } from '../../ui/grid.js';
-import { CreateNamed, Names } from '../../ui/names.js';
+import { CreateNamed, Names, OpenNamed } from '../../ui/names.js';
 import { Snippets } from '../../ui/snippets.js';
 import { go, link, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { plural } from '../../lib/format.js';
@@ -44,17 +44,9 @@ async function loadCatalogs() {
   return counted.sort((a, b) => !a.count - !b.count);
 }
 
-/** Opens a catalog by its name, for users who may not list them. */
-function Open() {
-  const [name, setName] = useState('');
-  const submit = (event) => { event.preventDefault(); if (name) go(['catalogs', name]); };
-  return html`<form class="card pad stack foot-note" onSubmit=${submit}><${TextField} label="Bucket" value=${name} onInput=${setName} hint="You may have access to a single catalog." />
-    <div><${Button} type="submit" disabled=${!name}>Open<//></div></form>`;
-}
-
 const Catalogs = () => html`<${Names} icon="tables" crumbs=${['Tables']} one="table bucket" many="table buckets" load=${loadCatalogs} deps=${[]} empty="Every bucket has a catalog of Iceberg tables. In table buckets, maintenance is on by default."
   href=${(name) => link(['catalogs', name])} create=${(onClose) => html`<${CreateNamed} what="table bucket" hint="3 to 63 lower-case letters, digits and hyphens." run=${createTableBucket} onClose=${onClose} />`}
-  columns=${[['Namespaces', 'num', (it) => it.count ?? '–']]} denied=${html`<${Open} />`} start=${html`<div class="card pad foot-note"><${Connect} bucket="BUCKET" /></div>`} />`;
+  columns=${[['Namespaces', 'num', (it) => it.count ?? '–']]} denied=${html`<${OpenNamed} label="Bucket" hint="You may have access to a single catalog." open=${(name) => go(['catalogs', name])} />`} start=${html`<div class="card pad foot-note"><${Connect} bucket="BUCKET" /></div>`} />`;
 
 /** Namespaces, then tables, then views, loaded while scrolling. A part that is refused leaves the others. */
 function useEntries(bucket, namespace) {

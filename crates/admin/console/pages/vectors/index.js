@@ -4,7 +4,7 @@ import { html, useState } from '../../vendor/preact.js';
 import { createIndex, createVectorBucket, deleteIndex, deleteVectorBucket, getIndex, listIndexes, listVectorBuckets } from '../../lib/vectors.js';
 import { Button, Choice, Confirm, Dialog, Failure, TextField, toast } from '../../ui/kit.js';
 import { go, link, useAction } from '../../ui/hooks.js';
-import { CreateNamed, Names } from '../../ui/names.js';
+import { CreateNamed, Names, OpenNamed } from '../../ui/names.js';
 import { number, plural } from '../../lib/format.js';
 import { VectorIndex } from './vector_index.js';
 
@@ -56,12 +56,14 @@ function Indexes({ bucket }) {
     href=${(name) => link(['vectors', bucket, name])} create=${(onClose) => html`<${CreateIndex} bucket=${bucket} onClose=${onClose} />`}
     remove=${(name, onClose) => html`<${DeleteIndex} bucket=${bucket} index=${name} onClose=${onClose} />`}
     columns=${[['Dimension', 'num', (it) => number(it.about?.dimension)], ['Distance', '', (it) => it.about?.metric ?? '–'],
-    ['Text search', 'wide-only muted', (it) => it.about?.texts.map(({ key }) => key).join(', ') || '']]} />`;
+    ['Text search', 'wide-only muted', (it) => it.about?.texts.map(({ key }) => key).join(', ') || '']]}
+    denied=${html`<${OpenNamed} label="Index" hint="You may have access to a single index." open=${(name) => go(['vectors', bucket, name])} />`} />`;
 }
 
 export function Vectors({ path: [bucket, index], query }) {
   if (bucket && index) return html`<${VectorIndex} key=${`${bucket}/${index}`} bucket=${bucket} index=${index} query=${query} onGone=${() => go(['vectors', bucket])} />`;
   if (bucket) return html`<${Indexes} key=${bucket} bucket=${bucket} />`;
   return html`<${Names} key="buckets" icon="vectors" crumbs=${['Vectors']} one="vector bucket" many="vector buckets" load=${listVectorBuckets} deps=${[]} empty="A vector bucket contains vector indexes."
-    href=${(name) => link(['vectors', name])} create=${(onClose) => html`<${CreateNamed} what="vector bucket" hint="3 to 63 lower-case letters, digits and hyphens." run=${createVectorBucket} onClose=${onClose} />`} remove=${(name, onClose) => html`<${DeleteBucket} bucket=${name} onClose=${onClose} />`} />`;
+    href=${(name) => link(['vectors', name])} create=${(onClose) => html`<${CreateNamed} what="vector bucket" hint="3 to 63 lower-case letters, digits and hyphens." run=${createVectorBucket} onClose=${onClose} />`} remove=${(name, onClose) => html`<${DeleteBucket} bucket=${name} onClose=${onClose} />`}
+    denied=${html`<${OpenNamed} label="Vector bucket" hint="You may have access to a single vector bucket." open=${(name) => go(['vectors', name])} />`} />`;
 }
