@@ -1,4 +1,4 @@
-//! Signatures that do not match, for the log of an operator (`--log debug`).
+//! Signatures that do not match, and the usual reasons: for the answer and the log, in more detail with `--log debug`.
 //!
 //! The usual causes are another host or method than the signed one, and a signer for other services than S3. They can be
 //! told, by a look whether the signature fits the request with that difference. It is never accepted.
@@ -16,47 +16,55 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// The methods that URLs are signed for.
 const METHODS: [&str; 5] = ["GET", "PUT", "HEAD", "POST", "DELETE"];
 
-/// Logs a signature that does not match. `matches` checks one against the hash of a canonical request.
-pub(super) fn log(
+/// The difference between what was signed and what has come, if it is one of the usual ones. `matches` checks a signature against
+/// the hash of a canonical request.
+pub(super) fn explain(
     access_key: &str,
     canonical: &[u8],
     parts: &Parts,
     matches: impl Fn(&[u8]) -> bool,
-) {
-    if !tracing::enabled!(tracing::Level::DEBUG) {
-        return;
-    }
+) -> Option<String> {
     let text = String::from_utf8_lossy(canonical);
     let forwarded = parts.headers.get("x-forwarded-host").and_then(|it| it.to_str().ok());
-    let difference =
+    let found =
         difference(&text, forwarded, |it| matches(&hex_digest(&Sha256::digest(it.as_bytes()))));
     let mut end = text.rsplit('\n');
     let (payload_hash, signed_headers) = (end.next(), end.next());
-    let difference = difference.or_else(|| of_headers(signed_headers?, &parts.headers));
-    tracing::debug!(
-        access_key,
-        host = host_of(&text).unwrap_or("not signed"),
-        signed_headers = signed_headers.unwrap_or_default(),
-        payload_hash = payload_hash.unwrap_or_default(),
-        difference = difference.as_deref().unwrap_or(
-            "not found: the secret key may be another, or a signed header or the query was changed"
-        ),
-        "the signature does not match"
-    );
+    let signed = signed_headers.unwrap_or_default();
+    let found = found.or_else(|| missing_headers(signed, &parts.headers));
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let guess = found.clone().or_else(|| doubtful_headers(signed, &parts.headers));
+        tracing::debug!(
+            access_key,
+            host = host_of(&text).unwrap_or("not signed"),
+            signed_headers = signed,
+            payload_hash = payload_hash.unwrap_or_default(),
+            difference = guess.as_deref().unwrap_or(
+                "not found: the secret key may be another, or a signed header or the query was changed"
+            ),
+            "the signature does not match"
+        );
+    }
+    found
 }
 
-/// The signed headers that did not come, or else those that may have come with other values: clients choose these themselves.
-fn of_headers(signed: &str, headers: &HeaderMap) -> Option<String> {
-    let names = || signed.split(';').filter(|name| *name != "host");
-    let missing: Vec<_> = names().filter(|name| !headers.contains_key(*name)).collect();
-    if !missing.is_empty() {
-        return Some(format!(
+/// The signed headers that did not come.
+fn missing_headers(signed: &str, headers: &HeaderMap) -> Option<String> {
+    let names = signed.split(';').filter(|name| *name != "host" && !name.is_empty());
+    let missing: Vec<_> = names.filter(|name| !headers.contains_key(*name)).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
             "the client signed the headers {}, which have not come: send them with the values that were signed",
             missing.join(", ")
-        ));
-    }
+        )
+    })
+}
+
+/// The signed headers that may have come with other values: clients choose these themselves.
+fn doubtful_headers(signed: &str, headers: &HeaderMap) -> Option<String> {
+    let names = signed.split(';').filter(|name| *name != "host");
     let chosen =
-        names().filter(|name| !name.starts_with("x-amz-") || name.starts_with("x-amz-meta-"));
+        names.filter(|name| !name.starts_with("x-amz-") || name.starts_with("x-amz-meta-"));
     let came: Vec<_> = chosen.filter_map(|name| Some((name, headers.get(name)?))).collect();
     (!came.is_empty()).then(|| {
         format!(
@@ -152,13 +160,15 @@ mod tests {
     fn signed_headers_that_have_not_come_are_told_and_those_that_may_differ() {
         let mut headers = HeaderMap::new();
         headers.insert("host", HeaderValue::from_static("h"));
-        let told = of_headers("content-type;host", &headers).expect("a difference");
+        let told = missing_headers("content-type;host", &headers).expect("a difference");
         assert!(told.contains("the headers content-type, which have not come"), "{told}");
         headers.insert("content-type", HeaderValue::from_static("image/jpeg"));
-        let told = of_headers("content-type;host", &headers).expect("a difference");
+        assert_eq!(missing_headers("content-type;host", &headers), None);
+        let told = doubtful_headers("content-type;host", &headers).expect("a difference");
         assert!(told.contains(r#"("content-type", "image/jpeg")"#), "{told}");
         headers.insert("x-amz-date", HeaderValue::from_static("d"));
-        assert_eq!(of_headers("host;x-amz-date", &headers), None);
+        assert_eq!(missing_headers("host;x-amz-date", &headers), None);
+        assert_eq!(doubtful_headers("host;x-amz-date", &headers), None);
     }
 
     #[test]

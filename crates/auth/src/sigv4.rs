@@ -216,13 +216,18 @@ impl Claim<'_> {
             self.scope.text,
             String::from_utf8_lossy(&request_hash)
         );
-        mismatch::log(self.scope.access_key, &request, parts, |hash| self.matches(hash));
-        Err(error::signature_does_not_match(&SignatureDiagnostics {
+        let error = error::signature_does_not_match(&SignatureDiagnostics {
             access_key_id: self.scope.access_key,
             string_to_sign: &string_to_sign,
             signature_provided: self.signature,
             canonical_request: Some(&String::from_utf8_lossy(&request)),
-        }))
+        });
+        let difference =
+            mismatch::explain(self.scope.access_key, &request, parts, |hash| self.matches(hash));
+        Err(match difference {
+            Some(difference) => error.with("Detail", difference),
+            None => error,
+        })
     }
 
     fn matches(&self, request_hash: &[u8]) -> bool {

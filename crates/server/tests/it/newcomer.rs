@@ -399,6 +399,36 @@ async fn the_log_tells_why_a_signature_fails() {
     assert!(!log.contains(ALICE.secret_key), "{log}");
 }
 
+/// The most frequent one: a URL that was signed for 127.0.0.1 is opened at localhost.
+#[tokio::test]
+async fn the_line_of_a_request_tells_a_usual_difference_of_its_signature() {
+    let directory = directory();
+    let server =
+        Running::start(liteio(&directory).args(["--memory", "--address", "127.0.0.1:0"]).args([
+            "--access-key",
+            ALICE.access_key,
+            "--secret-key",
+            ALICE.secret_key,
+        ]));
+    let address = address(&server).parse().expect("an address");
+    let url = RawRequest::of_s3(address, "us-east-1", "GET", "/photos/a").by(ALICE).presigned("60");
+    let elsewhere = format!("localhost:{}", address.port());
+    let told = format!("the client signed the host {address}, and {elsewhere} has come");
+    let request = format!("GET {url} HTTP/1.1\r\nhost: {elsewhere}\r\n\r\n");
+    let refused = raw::send(address, request.as_bytes());
+    let refused = refused.expect_error(403, "SignatureDoesNotMatch");
+    assert!(refused.element("Detail").contains(&told), "{}", refused.text());
+    let other = User { secret_key: "of-somebody-else", ..ALICE };
+    let get = RawRequest::of_s3(address, "us-east-1", "GET", "/").by(other);
+    let refused = get.send().await.expect_error(403, "SignatureDoesNotMatch");
+    assert_eq!(refused.element("Detail"), "", "nothing is guessed");
+    let (_, log) = server.signal("TERM");
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("SignatureDoesNotMatch")).collect();
+    assert!(lines.len() == 2 && lines[0].contains(&format!("denied=\"{told}")), "{log}");
+    assert!(!lines[1].contains("denied="), "{log}");
+}
+
 #[tokio::test]
 async fn the_log_tells_why_a_page_of_another_origin_is_refused() {
     let directory = directory();
