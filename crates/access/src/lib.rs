@@ -25,6 +25,7 @@
 //! | `delivery` | The permission of the server to deliver access logs and inventories |
 //! | `granted`, `vectors`, `tables` | Resolution and permission for buckets, vector buckets and indexes, catalogs of buckets |
 //! | [`listeners`] | Requests without an end, which listen to events |
+//! | [`minio_event`] | Events as MinIO tells them, for its stream and for targets |
 //! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
 //! | [`remote`] | The targets of replication, with what happened at each |
@@ -72,6 +73,7 @@ mod documents;
 mod granted;
 pub mod listeners;
 mod logged;
+pub mod minio_event;
 pub mod offload;
 mod principal;
 pub mod remote;

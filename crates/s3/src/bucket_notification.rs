@@ -144,7 +144,7 @@ pub(super) async fn put_bucket_notification_configuration(
     };
     let sent = input.notification_configuration;
     let notifications = parse(&kind_of, app.acts_as_minio, sent)?;
-    let cause = event_cause::always(&granted, &headers, &extensions);
+    let cause = event_cause::always(app, &granted, &headers, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
     Ok(S3Response::new(PutBucketNotificationConfigurationOutput::default()))

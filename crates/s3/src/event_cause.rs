@@ -20,17 +20,24 @@ pub(super) fn of_request(
 ) -> Cause {
     let has_notifications = granted.bucket().settings.notifications.is_some();
     match has_notifications || app.ask(Store::is_observed) {
-        true => always(granted, headers, extensions),
+        true => always(app, granted, headers, extensions),
         false => Cause::Unknown,
     }
 }
 
 /// The request as the cause, unconditionally.
-pub(super) fn always(granted: &Granted, headers: &HeaderMap, extensions: &Extensions) -> Cause {
+pub(super) fn always(
+    app: &App,
+    granted: &Granted,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Cause {
     let Some(origin) = extensions.get::<Arc<Origin>>() else { return Cause::Unknown };
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+    // MinIO's principals are names of users.
+    let principal = if app.acts_as_minio { granted.user_name() } else { granted.principal_id() };
     let requester = Requester {
-        principal_id: granted.principal_id().unwrap_or_default().to_owned(),
+        principal_id: principal.unwrap_or_default().to_owned(),
         source_address: origin.peer.address.ip().to_canonical().to_string(),
         request_id: origin.ids.request_id().to_owned(),
         host_id: origin.ids.host_id().to_owned(),

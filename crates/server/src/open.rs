@@ -361,6 +361,7 @@ fn store_config(config: &Config) -> StoreConfig {
     store_config.lifecycle_day = config.lifecycle_day;
     store_config.restore_delay = config.restore_delay;
     store_config.events_waiting_max = config.events.waiting_max;
+    store_config.events_keep_details = config.profile == Some(Profile::Minio);
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
 }

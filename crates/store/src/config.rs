@@ -127,6 +127,8 @@ pub struct StoreConfig {
     pub restore_delay: Duration,
     /// Most events queued per target. Events beyond it are lost.
     pub events_waiting_max: u64,
+    /// `true` keeps the metadata of objects and the `User-Agent` in queued events, which documents of MinIO's form name.
+    pub events_keep_details: bool,
     /// An observer that is told every object event, also in buckets without notifications.
     pub event_observer: Option<Arc<dyn EventObserver>>,
     /// The backup that has the blobs which a lazy restore has left there.
@@ -196,6 +198,7 @@ impl StoreConfig {
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             restore_delay: Duration::from_secs(1),
             events_waiting_max: EVENTS_WAITING_MAX,
+            events_keep_details: false,
             event_observer: None,
             blob_source: None,
             vector_cache: VectorCache::default(),

@@ -1,22 +1,35 @@
 //! The event messages in the format of [Amazon
 //! S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html),
-//! with MinIO's two additional members.
+//! with MinIO's two additional members, or in the [form of MinIO](minio_event).
 
 use bytes::Bytes;
 use liteio_store::{Cause, Event, EventKind, Requester};
 use serde::Serialize;
 
 use super::target::{Entry, Message};
+use liteio_access::minio_event;
 use liteio_wire::origin::rfc_3339;
 
 /// The principal of lifecycle actions.
 const AMAZON: &str = "s3.amazonaws.com";
 
+/// The form of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// That of AWS.
+    Aws,
+    /// That of MinIO.
+    Minio,
+}
+
 /// The message for the event with this number.
-pub(super) fn of_event(number: u64, event: &Event, region: &str) -> Message {
+pub(super) fn of_event(number: u64, event: &Event, region: &str, form: Form) -> Message {
     let sequencer = format!("{number:016X}");
     let encoded = match event.kind {
         EventKind::Test => serde_json::to_vec(&Test::new(event)),
+        _ if form == Form::Minio => {
+            serde_json::to_vec(&minio_event::document(number, event, region))
+        }
         _ => serde_json::to_vec(&Document::new(event, region, &sequencer)),
     };
     let body = Bytes::from(encoded.expect("texts and numbers can be written"));
@@ -272,7 +285,7 @@ mod tests {
     }
 
     fn document(number: u64, event: &Event) -> Value {
-        let message = of_event(number, event, "us-east-1");
+        let message = of_event(number, event, "us-east-1", Form::Aws);
         serde_json::from_slice(&message.body).expect("JSON")
     }
 
@@ -386,8 +399,8 @@ mod tests {
     #[test]
     fn every_event_has_an_id_of_its_own() {
         let event = event(EventKind::CreatedPut, Cause::Unknown);
-        let ids = [1, 2].map(|number| of_event(number, &event, "us-east-1").id);
+        let ids = [1, 2].map(|number| of_event(number, &event, "us-east-1", Form::Aws).id);
         assert_ne!(ids[0], ids[1]);
-        assert_eq!(ids[0], of_event(1, &event, "us-east-1").id);
+        assert_eq!(ids[0], of_event(1, &event, "us-east-1", Form::Minio).id);
     }
 }

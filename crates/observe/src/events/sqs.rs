@@ -103,6 +103,10 @@ impl Target for SqsTarget {
         &self.name
     }
 
+    fn is_of_minio(&self) -> bool {
+        false
+    }
+
     async fn give(&self, message: &Message) -> Result<(), NotTaken> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let request = self.request(message, now.as_secs());

@@ -41,6 +41,11 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// True for a kind of target that MinIO has, too: in its place it gets MinIO's messages.
+    fn is_of_minio(&self) -> bool {
+        true
+    }
+
     /// Delivers a message. Returns once the target has accepted it.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use liteio_store::{Cause, Event, EventObserver, MetadataFacts, Requester};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::record;
 use super::wanted::{Scope, Wanted};
+use liteio_access::minio_event;
 
 /// Memory of the events that wait for one client: some thousand. One that is further behind is disconnected.
 const WAITING_BYTES_MAX: usize = 2 << 20;
@@ -75,7 +75,7 @@ impl Mailbox {
         let mut lines = String::new();
         while let Some(event) = self.first() {
             // Outside of the lock, for which changes wait.
-            let line = record::line(&event, &self.region);
+            let line = minio_event::line(&event, &self.region);
             if !lines.is_empty() && lines.len() + line.len() > BATCH_BYTES {
                 break;
             }

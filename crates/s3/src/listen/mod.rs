@@ -10,7 +10,6 @@
 //! each ping, and before events if the last decision is ten seconds old.
 
 mod mailbox;
-mod record;
 mod wanted;
 
 use std::pin::Pin;

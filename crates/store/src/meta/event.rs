@@ -109,7 +109,7 @@ pub struct Requester {
     pub request_id: String,
     /// Second id of the request.
     pub host_id: String,
-    /// `User-Agent` of the request. Observers see it, queues do not keep it.
+    /// `User-Agent` of the request. Observers see it, queues keep it in [`Event::metadata`]'s version of the record.
     #[serde(skip)]
     pub user_agent: String,
 }
@@ -156,13 +156,14 @@ pub struct Event {
     /// The annotation that was put or deleted, in its own version of the record.
     #[serde(skip)]
     pub annotation: Option<AnnotationFacts>,
-    /// Metadata of the version, if it is an object that still exists. Observers see it, queues do not keep it.
+    /// Metadata of the version; empty unless it is an object that still exists. Observers see it, queues keep it, in its own
+    /// version of the record, only where [`StoreConfig::events_keep_details`](crate::StoreConfig::events_keep_details) says so.
     #[serde(skip)]
     pub metadata: Option<Box<MetadataFacts>>,
 }
 
 /// Metadata of a version, for the event of its change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetadataFacts {
     /// `Content-Type`.
     pub content_type: Option<String>,
@@ -194,6 +195,14 @@ pub struct RestoreFacts {
 
 impl Event {
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        if self.metadata.is_some() {
+            let agent = match &self.cause {
+                Cause::Request(requester) => &*requester.user_agent,
+                Cause::Unknown | Cause::Lifecycle => "",
+            };
+            let fields = (self, &self.restore, &self.annotation, agent, &self.metadata);
+            return record::seal(4, place, &fields, &[]);
+        }
         match (&self.restore, &self.annotation) {
             (None, None) => record::seal(1, place, self, &[]),
             (Some(restore), _) => record::seal(2, place, &(self, restore), &[]),
@@ -203,13 +212,21 @@ impl Event {
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         const WHAT: &str = "an event";
-        let (version, _) = record::split_version(bytes, 3)?;
+        let (version, _) = record::split_version(bytes, 4)?;
         let sealed = Sealed::open(place, bytes, WHAT)?;
         match version {
             1 => sealed.decode(WHAT),
             3 => {
                 let (event, annotation) = sealed.decode(WHAT)?;
                 Ok(Self { annotation: Some(annotation), ..event })
+            }
+            4 => {
+                let (mut event, restore, annotation, agent, metadata) =
+                    sealed.decode::<(Self, _, _, String, _)>(WHAT)?;
+                if let Cause::Request(requester) = &mut event.cause {
+                    requester.user_agent = agent;
+                }
+                Ok(Self { restore, annotation, metadata, ..event })
             }
             _ => {
                 let (event, restore) = sealed.decode(WHAT)?;

@@ -77,14 +77,21 @@ pub(super) fn tell_with(
             bytes: it.bytes,
             etag: it.etag,
         }),
-        metadata: (is_object && is_there && !observers.is_empty()).then(|| metadata_facts(record)),
+        metadata: None,
     };
+    let metadata = || if is_object && is_there { metadata_facts(record) } else { Box::default() };
+    if shared.config.events_keep_details {
+        event.metadata = Some(metadata());
+    }
     let mut wakes = Vec::with_capacity(rules.len());
     for rule in rules {
         event.rule.clone_from(&rule.id);
         wakes.push(outbox::note(write, shared, &rule.target, &event)?);
     }
-    let told = (!observers.is_empty()).then(|| TellObservers::new(observers, event));
+    let told = (!observers.is_empty()).then(|| {
+        event.metadata.get_or_insert_with(metadata);
+        TellObservers::new(observers, event)
+    });
     Ok((wakes, told))
 }
 

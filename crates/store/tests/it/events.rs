@@ -209,6 +209,29 @@ fn the_sender_of_the_request_is_told() {
 }
 
 #[test]
+fn queues_keep_the_metadata_and_the_client_only_where_asked() {
+    for keeps in [false, true] {
+        let config = StoreConfig { events_keep_details: keeps, ..config(1) };
+        let store = Store::open(config).expect("memory");
+        create_bucket(&store, "bucket");
+        everything(&store);
+        take(&store);
+        let agent = "camera/1".to_owned();
+        let requester = Requester { user_agent: agent.clone(), ..Requester::default() };
+        let cause = Cause::Request(Box::new(requester));
+        let mut options = PutOptions { cause, ..PutOptions::default() };
+        options.metadata.user = vec![("colour".to_owned(), "red".to_owned())];
+        try_put(&store, "a", b"1", options).expect("put");
+        let event = waiting(&store).remove(0);
+        let user = event.metadata.map(|metadata| metadata.user);
+        assert_eq!(user.is_some(), keeps);
+        assert_eq!(user.unwrap_or_default().is_empty(), !keeps);
+        let Cause::Request(requester) = event.cause else { panic!("{:?}", event.cause) };
+        assert_eq!(requester.user_agent == agent, keeps);
+    }
+}
+
+#[test]
 fn what_a_lifecycle_rule_ends_is_told_as_such() {
     let clock = Arc::new(ManualClock::new(0));
     let config = StoreConfig { clock: Arc::clone(&clock) as _, ..config(1) };

@@ -1,22 +1,46 @@
-//! An event as MinIO's stream has it: its members are those of AWS's messages, with other names of events.
+//! An event as MinIO tells it, in its stream and to targets: its members are those of AWS's messages, with other names
+//! of events.
 
-use liteio_store::{Cause, Event, MetadataFacts, Requester};
+use liteio_store::{Cause, Event, EventKind, MetadataFacts, Requester};
 use serde_json::{Map, Value, json};
 
 use liteio_wire::origin::rfc_3339;
 
-/// The line of an event, with its end.
-pub(super) fn line(event: &Event, region: &str) -> String {
+/// The line of a stream for an event, with its end.
+pub fn line(event: &Event, region: &str) -> String {
+    // Nanoseconds since 1970, in hexadecimal.
+    let sequencer = format!("{:X}", u128::from(event.time_ms) * 1_000_000);
+    format!("{}\n", json!({ "Records": [record(event, region, &sequencer)] }))
+}
+
+/// The document for a target. `number` is that of the event in the queue.
+pub fn document(number: u64, event: &Event, region: &str) -> Value {
+    // As in the stream; events of one millisecond are told apart by their numbers. Receivers may have seen sequencers of MinIO,
+    // which are lower than these.
+    let nanoseconds = u128::from(event.time_ms) * 1_000_000 + u128::from(number % 1_000_000);
+    json!({
+        "EventName": name(event.kind),
+        "Key": format!("{}/{}", event.bucket, event.key),
+        "Records": [record(event, region, &format!("{nanoseconds:X}"))],
+    })
+}
+
+/// The name of a kind of events, with `s3:` also in a record.
+fn name(kind: EventKind) -> String {
+    format!("s3:{}", kind.name())
+}
+
+fn record(event: &Event, region: &str, sequencer: &str) -> Value {
     let requester = match &event.cause {
         Cause::Request(requester) => Requester::clone(requester),
         Cause::Unknown | Cause::Lifecycle => Requester::default(),
     };
     let user = json!({ "principalId": requester.principal_id });
+    let owner = json!({ "principalId": event.bucket_owner_id });
     let mut object = json!({
         "key": encoded(&event.key),
         "userMetadata": event.metadata.as_deref().map(user_metadata).unwrap_or_default(),
-        // Nanoseconds since 1970, in hexadecimal.
-        "sequencer": format!("{:X}", u128::from(event.time_ms) * 1_000_000),
+        "sequencer": sequencer,
     });
     if let Some(bytes) = event.bytes {
         object["size"] = bytes.into();
@@ -30,12 +54,12 @@ pub(super) fn line(event: &Event, region: &str) -> String {
     if let Some(version) = &event.version {
         object["versionId"] = version.as_str().into();
     }
-    let record = json!({
+    json!({
         "eventVersion": "2.0",
         "eventSource": "minio:s3",
         "awsRegion": region,
         "eventTime": rfc_3339(event.time_ms),
-        "eventName": format!("s3:{}", event.kind.name()),
+        "eventName": name(event.kind),
         "userIdentity": user,
         "requestParameters": {
             "principalId": requester.principal_id,
@@ -51,14 +75,13 @@ pub(super) fn line(event: &Event, region: &str) -> String {
             "configurationId": "Config",
             "bucket": {
                 "name": event.bucket,
-                "ownerIdentity": { "principalId": event.bucket_owner_id },
+                "ownerIdentity": owner,
                 "arn": format!("arn:aws:s3:::{}", event.bucket),
             },
             "object": object,
         },
         "source": { "host": requester.source_address, "port": "", "userAgent": requester.user_agent },
-    });
-    format!("{}\n", json!({ "Records": [record] }))
+    })
 }
 
 /// The metadata of a version under the names of headers, as MinIO has them: `mc mirror --active-active` finds out by
@@ -96,13 +119,12 @@ fn encoded(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use liteio_store::{ETag, EventKind};
+    use liteio_store::ETag;
 
     use super::*;
 
-    #[test]
-    fn an_event_is_one_line() {
-        let event = Event {
+    fn event() -> Event {
+        Event {
             kind: EventKind::CreatedPut,
             time_ms: 1_700_000_000_123,
             bucket: "pictures".to_owned(),
@@ -120,8 +142,12 @@ mod tests {
                 storage_class: Some("STANDARD_IA".to_owned()),
                 user: vec![("mm-source-mtime".to_owned(), "2023".to_owned())],
             })),
-        };
-        let line = line(&event, "us-east-1");
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line() {
+        let line = line(&event(), "us-east-1");
         assert_eq!(line.find('\n'), Some(line.len() - 1));
         let document: Value = serde_json::from_str(&line).expect("JSON");
         let record = &document["Records"][0];
@@ -139,5 +165,22 @@ mod tests {
             "x-amz-storage-class": "STANDARD_IA",
         });
         assert_eq!(object["userMetadata"], expected);
+    }
+
+    #[test]
+    fn a_target_gets_the_same_record_with_the_name_and_the_path() {
+        let told = document(2, &event(), "us-east-1");
+        assert_eq!(told["EventName"], "s3:ObjectCreated:Put");
+        assert_eq!(told["Key"], "pictures/in/red \"flower\"\nä.jpg");
+        let next = document(3, &event(), "us-east-1");
+        let [first, next] = [&told, &next]
+            .map(|it| it["Records"][0]["s3"]["object"]["sequencer"].as_str().expect("a text"));
+        assert!(first < next, "{first} {next}");
+        let lined: Value = serde_json::from_str(&line(&event(), "us-east-1")).expect("JSON");
+        let without_sequencer = |mut told: Value| {
+            told["Records"][0]["s3"]["object"]["sequencer"].take();
+            told["Records"].take()
+        };
+        assert_eq!(without_sequencer(told), without_sequencer(lined));
     }
 }
