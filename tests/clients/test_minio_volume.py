@@ -303,6 +303,46 @@ def test_objects_and_users_that_minio_encrypted_are_read_with_its_key(tmp_path):
     liteio.stop()
 
 
+def test_a_second_import_with_overwrite_and_a_mirror_follow_a_minio_in_use(tmp_path):
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    minio = Minio(volume)
+    client = s3(minio.endpoint)
+    for bucket in ("plain", "versions"):
+        client.create_bucket(Bucket=bucket)
+    client.put_bucket_versioning(Bucket="versions", VersioningConfiguration={"Status": "Enabled"})
+    for bucket in ("plain", "versions"):
+        for key in ("replaced", "deleted", "kept"):
+            client.put_object(Bucket=bucket, Key=key, Body=b"before")
+    imported = tmp_path / "imported"
+
+    def run(*arguments, **variables):
+        variables = {"AWS_ACCESS_KEY_ID": ROOT[0], "AWS_SECRET_ACCESS_KEY": ROOT[1], **variables}
+        return subprocess.run([os.environ["LITEIO"], *arguments], env=environment(**variables), capture_output=True, text=True, timeout=60)
+
+    command = ["import", "s3", minio.endpoint, "--data-dir", str(imported)]
+    assert run(*command).returncode == 0
+    for bucket in ("plain", "versions"):
+        client.put_object(Bucket=bucket, Key="replaced", Body=b"afterwards")
+        client.put_object(Bucket=bucket, Key="added", Body=b"afterwards")
+        client.delete_object(Bucket=bucket, Key="deleted")
+    again = run(*command)
+    assert again.returncode == 1 and "left out: plain/replaced: " in again.stderr + again.stdout
+    assert run(*command, "--overwrite").returncode == 0
+
+    liteio = LiteIo(imported).ready()
+    hosts = {f"MC_HOST_{name}": endpoint.replace("://", f"://{ROOT[0]}:{ROOT[1]}@")
+             for name, endpoint in (("m", minio.endpoint), ("l", liteio.endpoint))}
+    for bucket, expected in (("plain", "> l/plain/deleted\n"), ("versions", "")):
+        assert run("client", "diff", f"m/{bucket}", f"l/{bucket}", **hosts).stdout == expected
+        mirrored = run("client", "mirror", "--remove", "--overwrite", f"m/{bucket}", f"l/{bucket}", **hosts)
+        assert mirrored.returncode == 0, mirrored.stderr
+        found = {it["Key"]: it["ETag"] for it in s3(liteio.endpoint).list_objects_v2(Bucket=bucket)["Contents"]}
+        assert found == {it["Key"]: it["ETag"] for it in client.list_objects_v2(Bucket=bucket)["Contents"]}
+    liteio.stop()
+    minio.stop()
+
+
 class Receiver:
     """A webhook, which keeps what it gets."""
 
