@@ -51,6 +51,24 @@ fn a_command_of_minio_means_the_same_here() {
 }
 
 #[test]
+fn in_the_place_of_minio_other_machines_can_connect_unless_the_keys_are_public() {
+    const OWN: Given = &[("MINIO_ROOT_USER", "admin"), ("MINIO_ROOT_PASSWORD", "long-enough")];
+    let rows: [(&str, Given, &str); 7] = [
+        ("server /data --profile minio --console-address :9001", OWN, "0.0.0.0:9000"),
+        ("--profile minio --port 9100", OWN, "0.0.0.0:9100"),
+        ("--profile minio --credentials-file users.toml", &[], "0.0.0.0:9000"),
+        ("--profile minio --host 127.0.0.1", OWN, "127.0.0.1:9000"),
+        ("--profile minio --address 127.0.0.1:1", OWN, "127.0.0.1:1"),
+        ("--profile minio", &[], "127.0.0.1:9000"),
+        ("", OWN, "127.0.0.1:9000"),
+    ];
+    for (line, variables, expected) in rows {
+        let config = of(line, variables).expect(line);
+        assert_eq!(config.address.to_string(), expected, "{line}");
+    }
+}
+
+#[test]
 fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
     let given = of(
         "--access-key flag-key --secret-key flag-secret",

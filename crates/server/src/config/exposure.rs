@@ -1,9 +1,24 @@
 //! Settings that other machines could abuse: refusals, warnings and guards.
 
-use super::{Config, ConfigError, CredentialsSource, ListenAddress, error, test_api};
+use super::{
+    Config, ConfigError, CredentialsSource, ListenAddress, Profile, credentials, error, test_api,
+};
 use crate::cli::ServerArgs;
 use crate::platform;
 use liteio_space::no_auth::{HostNames, NoAuth};
+
+/// Listens on all interfaces in the place of MinIO, as it does, unless an address is given, or everyone knows the
+/// credentials.
+pub(super) fn open_as_minio(arguments: &mut ServerArgs, profile: Option<Profile>) {
+    if profile != Some(Profile::Minio) || arguments.host.is_some() || arguments.no_auth {
+        return;
+    }
+    // An error is told when the settings are resolved.
+    let keys = credentials::resolve(arguments, profile);
+    if keys.is_ok_and(|keys| !keys.is_well_known()) {
+        arguments.host = Some("0.0.0.0".to_owned());
+    }
+}
 
 impl Config {
     /// Warnings about insecure settings, which only a profile, a container or a flag allows.

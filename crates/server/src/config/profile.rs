@@ -7,7 +7,7 @@ use crate::cli::{ServerArgs, Source};
 /// The emulated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// MinIO: its port, its well-known credentials, CORS for all origins, empty directories as
+    /// MinIO: its port, its well-known credentials, all interfaces with others, CORS for all origins, empty directories as
     /// buckets.
     Minio,
     /// LocalStack: its port, in memory, CORS for local pages, no signature checks.

@@ -7,7 +7,8 @@ use super::{
 };
 use super::{
     address, audit, background, backup, buckets, cluster, console_oidc, credentials, domains,
-    events, keys, log, network, notify, otlp, ownership, storage, tables, take_over, test_api,
+    events, exposure, keys, log, network, notify, otlp, ownership, storage, tables, take_over,
+    test_api,
 };
 use crate::cli::ServerArgs;
 
@@ -135,6 +136,7 @@ impl Config {
         if let Some(profile) = profile {
             profile.fill(&mut arguments);
         }
+        exposure::open_as_minio(&mut arguments, profile);
         let mut config = Config::resolve(&arguments)?;
         let cluster = cluster::resolve(&arguments.cluster)?;
         config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
