@@ -52,6 +52,14 @@ pub(super) async fn create_bucket(
     let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
     let account = || app.account_id(&owner.id);
     check_namespace(&request.headers, name.as_str(), account, &region)?;
+    // It would take the paths of MinIO's health, metrics and admin API from everybody. MinIO's answer.
+    if app.acts_as_minio && name.as_str() == "minio" {
+        return Err(s3_error!(
+            Details::of("BucketName", name.as_str()),
+            AllAccessDisabled,
+            "All access to this resource has been disabled."
+        ));
+    }
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&arn(name.as_str()))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);

@@ -420,6 +420,17 @@ async fn notifications_may_overlap_and_each_target_gets_an_event_once() {
     assert_eq!(two.events(3).await, expected);
 }
 
+#[test]
+fn no_bucket_takes_the_paths_of_health_metrics_and_administration() {
+    let server = Minio::start();
+    let told = "All access to this resource has been disabled.";
+    refused(&server.ask(Request::new("PUT", "/minio")), 403, "AllAccessDisabled", told);
+    assert_eq!(server.send(&Request::new("GET", "/minio/health/live")).status, 200);
+    // Elsewhere it is a name like others.
+    let other = RawServer::start();
+    assert_eq!(other.send(&Request::new("PUT", "/minio").sign(OWNER).bytes()).status, 200);
+}
+
 #[tokio::test]
 async fn a_webhook_gets_the_document_of_minio() {
     let mut receiver = Receiver::start().await;
