@@ -120,6 +120,8 @@ pub struct RemoteFigures {
     pub failed: AtomicU64,
     /// `true` while it does not take what it gets.
     pub is_failing: AtomicBool,
+    /// Time of the failure that began this, in milliseconds since 1970.
+    pub failing_since_ms: AtomicU64,
     last_error: Mutex<Option<String>>,
 }
 

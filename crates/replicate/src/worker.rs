@@ -249,11 +249,11 @@ impl Worker {
                 Outcome::Gone => Some(ReplicationResult::Gone),
                 Outcome::LeftOut => Some(ReplicationResult::LeftOut),
                 Outcome::Refused(line) => {
-                    self.passed_over(key, &line);
+                    self.passed_over(key, &line, store.now_ms());
                     Some(ReplicationResult::Refused)
                 }
                 Outcome::Down(line) => {
-                    self.passed_over(key, &line);
+                    self.passed_over(key, &line, store.now_ms());
                     None
                 }
             };
@@ -271,12 +271,15 @@ impl Worker {
         settled
     }
 
-    fn passed_over(&mut self, key: u64, line: &str) {
+    fn passed_over(&mut self, key: u64, line: &str, now_ms: u64) {
         self.failures_in_a_row += 1;
         self.failed.add(key);
         self.figures.note_failure(line);
         self.retry_later();
-        if !self.figures.is_failing.swap(true, Ordering::Relaxed) {
+        if !self.figures.is_failing.load(Ordering::Relaxed) {
+            // Who sees that it fails sees since when.
+            self.figures.failing_since_ms.store(now_ms, Ordering::Relaxed);
+            self.figures.is_failing.store(true, Ordering::Release);
             let target = &self.target.arn;
             tracing::warn!(target, reason = line, "a target does not take a version; it waits");
         }

@@ -64,10 +64,13 @@ use liteio_tier::Tiering;
 use liteio_wire::cors::{PageRequest, may_be_cached_without_origin};
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Locale, Origin};
-use liteio_wire::reply::{self, ApiError, BoxError, Reply};
+use liteio_wire::reply::{self, ApiError, BoxError, ErrorCode, Reply};
 
 /// Characters of an unknown access key that the log shows: those of a key of AWS, and half of a secret key in its place.
 const KEY_CHARACTERS_MAX: usize = 20;
+
+/// MinIO's message for the access key of a disabled user or service account.
+const DISABLED: &str = "Your account is disabled; please contact your administrator.";
 
 /// The name of the main space, for requests that name no other.
 pub const MAIN: &str = liteio_wire::origin::MAIN_SPACE;
@@ -211,7 +214,7 @@ impl Space {
     {
         let host_bucket = origin.target.host_bucket();
         let request = self.authenticator.authenticate(request, host_bucket).await;
-        let request = request.inspect_err(|error| note_unknown_key(error, origin))?;
+        let request = request.map_err(|error| self.note_unknown_key(error, origin))?;
         self.admitted(request, origin, allowance)
     }
 
@@ -426,18 +429,6 @@ impl Space {
     }
 }
 
-/// Notes an unknown access key. Most are of another server, or of a deleted space.
-fn note_unknown_key(error: &ApiError, origin: &Origin) {
-    let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
-    let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
-    let Some((_, key)) = unknown else { return };
-    origin.found.note_denial(DenialBy::Nobody, || {
-        let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
-        let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
-        format!("the access key {shown}{rest} is unknown")
-    });
-}
-
 /// The path below that of the Iceberg REST catalog, if a request is for it.
 fn path_of_catalog(head: &Parts, origin: &Origin) -> Option<String> {
     let at_root = || origin.target.has_catalog().then(|| tables::path_at_root(head)).flatten();
@@ -445,6 +436,26 @@ fn path_of_catalog(head: &Parts, origin: &Origin) -> Option<String> {
 }
 
 impl Space {
+    /// Notes an unknown access key. Most are of another server, or of a deleted space. In the place of MinIO the error tells, as
+    /// MinIO's does, of one that is disabled.
+    fn note_unknown_key(&self, error: ApiError, origin: &Origin) -> ApiError {
+        let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
+        let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
+        let Some((_, key)) = unknown else { return error };
+        let is_disabled = self.users.know(key, None);
+        origin.found.note_denial(DenialBy::Nobody, || {
+            let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
+            let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
+            let state = if is_disabled { "disabled" } else { "unknown" };
+            format!("the access key {shown}{rest} is {state}")
+        });
+        match is_disabled && self.app.acts_as_minio {
+            true => ApiError::new(ErrorCode::InvalidAccessKeyId, DISABLED)
+                .with("AWSAccessKeyId", key.clone()),
+            false => error,
+        }
+    }
+
     /// Authenticates a request of the Iceberg REST catalog, by a signature or a bearer token, and answers it.
     async fn catalog<B>(
         &self,

@@ -13,6 +13,7 @@ use liteio_iam::minio::{
     ListedRemote, NewRemote, Sender, invalid_argument, of_store, remote_target,
 };
 use liteio_store::{Bucket, StoreError};
+use liteio_wire::origin::rfc_3339;
 use liteio_wire::reply::ApiError;
 use serde::Deserialize;
 use serde_json::{Value, json as value};
@@ -184,7 +185,12 @@ pub(super) async fn list(State(admin): State<Arc<Admin>>, call: Call) -> Answer 
 fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
     let all = admin.app.remote_targets.all();
     let figures = all.into_iter().find(|(target, _)| target.arn == remote.arn);
-    let failing = figures.filter(|(_, it)| it.is_failing.load(Ordering::Relaxed));
+    let failing = figures.filter(|(_, it)| it.is_failing.load(Ordering::Acquire));
+    // `mc` counts the time offline from it.
+    let last_online_ms = match &failing {
+        Some((_, it)) => it.failing_since_ms.load(Ordering::Relaxed),
+        None => admin.app.ask(|store| store.now_ms()),
+    };
     let (scheme, endpoint) = remote.url.split_once("://").unwrap_or_default();
     value!({
         "sourcebucket": remote.source,
@@ -198,7 +204,7 @@ fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
         "type": "replication",
         "region": remote.region.clone().unwrap_or_default(),
         "isOnline": failing.is_none(),
-        "lastOnline": remote.created,
+        "lastOnline": rfc_3339(last_online_ms),
         // Not among the figures of a bucket: its line may name hosts, and only administrators see targets.
         "lastError": failing.and_then(|(_, it)| it.last_error()),
     })

@@ -114,6 +114,12 @@ impl Alias {
         }
     }
 
+    /// `true` for the `local` without keys that `mc` writes into a new file.
+    fn is_template(&self, name: &str) -> bool {
+        let fields = [&*self.url, &self.access_key, &self.secret_key];
+        name == "local" && fields == ["http://localhost:9000", "", ""]
+    }
+
     /// `http(s)://ACCESSKEY:SECRETKEY[:TOKEN]@HOST`, or a URL without keys.
     fn of_variable(value: &str) -> Result<Alias, String> {
         let (scheme, rest) = value.split_once("://").ok_or("it does not begin with http(s)://")?;
@@ -217,7 +223,7 @@ impl Aliases {
             })?;
             return Ok(Some((alias, Source::Variable)));
         }
-        if let Some(alias) = self.file.aliases.get(name) {
+        if let Some(alias) = self.file.aliases.get(name).filter(|it| !it.is_template(name)) {
             return Ok(Some((alias.clone(), Source::File(self.path().unwrap_or_default()))));
         }
         let alias = built_in(name).map_err(Error::Refused)?;
@@ -405,6 +411,24 @@ fn create_private_file(path: &Path) -> std::io::Result<std::fs::File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_template_of_mc_does_not_hide_the_server_on_this_machine() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let source = |url: &str, access_key: &str| {
+            let local =
+                serde_json::json!({ "url": url, "accessKey": access_key, "secretKey": access_key });
+            let file = serde_json::json!({ "version": "10", "aliases": { "local": local } });
+            std::fs::write(directory.path().join("config.json"), file.to_string())
+                .expect("written");
+            let aliases = Aliases::read(Some(directory.path())).expect("it is valid");
+            aliases.get("local").expect("valid").expect("it is there").1
+        };
+        assert_eq!(source("http://localhost:9000", ""), Source::BuiltIn);
+        for (url, access_key) in [("http://localhost:9000", "key"), ("http://localhost:9100", "")] {
+            assert!(matches!(source(url, access_key), Source::File(_)), "{url} {access_key}");
+        }
+    }
 
     #[test]
     fn aliases_are_kept_with_what_is_not_understood() {

@@ -6,7 +6,7 @@ use super::super::limits::REMOTES_MAX;
 use super::super::records::RemoteRecord;
 use super::super::state::seal_secret;
 use super::error;
-use super::{AdminResult, Desk, time};
+use super::{AdminResult, Desk};
 
 /// A target to add.
 #[derive(Clone, Debug)]
@@ -44,8 +44,6 @@ pub struct ListedRemote {
     pub access_key: String,
     /// Region.
     pub region: Option<String>,
-    /// Time of its addition, in Go's format.
-    pub created: String,
 }
 
 impl Desk<'_> {
@@ -107,7 +105,6 @@ impl Desk<'_> {
             source: it.source.clone(),
             access_key: it.access_key.clone(),
             region: it.region.clone(),
-            created: time(it.created),
         });
         listed.collect()
     }

@@ -19,6 +19,20 @@ fn by(shell: &Shell, access_key: &str, secret_key: &str, arguments: &[&str]) -> 
 }
 
 #[test]
+fn a_disabled_user_is_told_so_in_the_place_of_minio() {
+    let rows: [(&[&str], &str); 2] =
+        [(&["--profile", "minio"], "Your account is disabled"), (&[], "does not exist")];
+    for (profile, told) in rows {
+        let keys = ["--access-key", "liteio", "--secret-key", "liteio123"];
+        let shell = Shell::start_with(&[&keys[..], profile].concat());
+        shell.ok(&["admin", "user", "add", "a", "carol", "carols-secret"]);
+        shell.ok(&["admin", "user", "disable", "a", "carol"]);
+        let refusal = by(&shell, "carol", "carols-secret", &["ls", "a"]).1;
+        assert!(refusal.contains("InvalidAccessKeyId") && refusal.contains(told), "{refusal}");
+    }
+}
+
+#[test]
 fn users_groups_and_policies_are_those_of_the_server() {
     let shell = Shell::start();
     shell.ok(&["mb", "a/photos"]);

@@ -49,12 +49,17 @@ fn the_figures_of_each_target_are_told() {
     let place = format!("({}/copies)", other.url);
     assert_eq!(lines[0], ["STATE", "WAITING", "OLDEST", "COPIED", "SIZE", "FAILED", "TARGET"]);
     assert_eq!(lines[1..], [["online", "0", "-", "1", "5", "B", "0", &arn, &place]]);
-    // A target that is down.
+    // A target that is down, since after it was last online.
+    let online = shell.json(&status).remove(0);
     drop(other);
     shell.put("a/photos/y", b"bye");
-    eventually(&shell, &status, |told| {
+    let failing = eventually(&shell, &status, |told| {
         told["replicationstats"]["currStats"]["Stats"][&arn]["isFailing"] == true
+            && told["remoteTargets"][0]["isOnline"] == false
     });
+    let [before, since] = [online, failing]
+        .map(|told| told["remoteTargets"][0]["lastOnline"].as_str().expect("a time").to_owned());
+    assert!(before < since, "{before} {since}");
     let text = shell.ok(&status);
     let line: Vec<&str> = text.lines().nth(1).expect("a target").split_whitespace().collect();
     assert_eq!(line[..2], ["failing", "1"], "{text}");
