@@ -321,17 +321,25 @@ fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Warns of queued events for targets that do not exist: they wait until a target of that name is
-/// configured.
+/// Warns of targets that do not exist, if events are queued for them, or buckets name them: their events wait until a target of
+/// that name is configured. Every target that had events has a queue.
 fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
     let queues = store.outbox_state().map(|state| state.queues).unwrap_or_default();
     for (name, queue) in queues {
-        if queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
-            let waiting = queue.waiting;
+        if targets.iter().any(|target| target.name() == name) {
+            continue;
+        }
+        let waiting = queue.waiting;
+        if waiting > 0 {
             tracing::warn!(
                 event_target = name,
                 waiting,
                 "events are queued for a target that is not configured"
+            );
+        } else if store.notifies(&name).unwrap_or_default() {
+            tracing::warn!(
+                event_target = name,
+                "notifications of buckets name a target that is not configured: its events will wait"
             );
         }
     }

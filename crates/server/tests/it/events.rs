@@ -421,6 +421,41 @@ async fn a_webhook_over_tls_is_given_events_if_its_certificate_is_trusted() {
 }
 
 #[tokio::test]
+async fn a_start_without_the_target_of_a_bucket_says_so_before_events_wait() {
+    let mut receiver = Receiver::start().await;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let start = |more: &[&str]| {
+        let arguments = [&["--data-dir", "data", "--address", "127.0.0.1:0"][..], more].concat();
+        let users = [
+            ("LITEIO_ACCESS_KEY", harness::ALICE.access_key),
+            ("LITEIO_SECRET_KEY", harness::ALICE.secret_key),
+        ];
+        Running::start_with(&directory, &arguments, &users)
+    };
+    let running = start(&["--webhook", &format!("hook={}", receiver.url())]);
+    let address = running.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let send = async |method: &'static str, path: &str, body: String| {
+        let request = RawRequest::of_s3(address, "us-east-1", method, path).body(body);
+        request.try_send().await.expect("an answer").expect_status(200)
+    };
+    send("PUT", "/mine", String::new()).await;
+    send("PUT", "/mine?notification", queue(ALL)).await;
+    receiver.next().await;
+    loop {
+        let health = send("GET", "/_liteio/health/ready", String::new()).await;
+        let told: Value = serde_json::from_str(&health.text()).expect("JSON");
+        if told["events"]["waiting"] == 0 {
+            break;
+        }
+    }
+    running.signal("TERM");
+    let mut running = start(&[]);
+    let log = running.logs("name a target that is not configured");
+    assert!(log.contains("hook"), "{log}");
+    running.signal("TERM");
+}
+
+#[tokio::test]
 async fn after_each_kill_no_event_of_an_acknowledged_put_is_lost() {
     let mut receiver = Receiver::start().await;
     let directory = tempfile::tempdir().expect("a temporary directory");

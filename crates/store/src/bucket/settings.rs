@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use liteio_kv::{Transaction, Write as _};
 
+use super::ListBuckets;
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -126,6 +127,31 @@ impl Store {
     pub fn set_quota(&self, bucket: &Arc<Bucket>, quota: Option<Quota>) -> Pending<()> {
         let document = quota.as_ref().map(document::encode_setting);
         self.set_document(bucket, document::QUOTA, document)
+    }
+
+    /// `true` if the notifications of a bucket name the target. Reads the settings of all buckets until one does.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn notifies(&self, target: &str) -> Result<bool, StoreError> {
+        let mut query = ListBuckets { max: usize::MAX, ..ListBuckets::default() };
+        loop {
+            let page = self.list_buckets(&query)?;
+            for listed in &page.buckets {
+                let bucket = match self.bucket(&listed.name) {
+                    Err(StoreError::NoSuchBucket { .. }) => continue,
+                    found => found?,
+                };
+                let rules = bucket.settings.notifications.as_ref().map(|it| &it.rules);
+                if rules.is_some_and(|rules| rules.iter().any(|rule| rule.target == target)) {
+                    return Ok(true);
+                }
+            }
+            if page.next.is_none() {
+                return Ok(false);
+            }
+            query.after = page.next;
+        }
     }
 
     /// Sets the notifications of a bucket, which the caller has checked, or removes them. Every
