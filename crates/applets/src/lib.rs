@@ -79,8 +79,16 @@ fn minio(arguments: &[OsString], own: Own) -> ExitCode {
         Some(Some(name)) => fail("minio", &format!("{name:?}: only \"minio server\" is served")),
         Some(None) => fail("minio", "only \"minio server\" is served"),
         // --version and --help are passed to liteio.
-        None => own([&[OsString::from("liteio")], arguments].concat()),
+        None if arguments.iter().any(is_question) => {
+            own([&[OsString::from("liteio")], arguments].concat())
+        }
+        // Without a command liteio would serve ./data with its own keys.
+        None => fail("minio", "write \"minio server DIR\""),
     }
+}
+
+fn is_question(argument: &OsString) -> bool {
+    matches!(argument.to_str(), Some("--version" | "-v" | "-V" | "--help" | "-h"))
 }
 
 /// The command in MinIO's arguments, and the remaining arguments. Global flags may stand on both

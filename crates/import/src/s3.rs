@@ -17,6 +17,10 @@ use crate::cli::ImportS3Args;
 /// Parts of an object, S3's limit.
 const PARTS_MAX: u32 = 10_000;
 
+/// Advice for an import without keys that was refused.
+const ANONYMOUS: &str = "the requests were anonymous: give --access-key (AWS_ACCESS_KEY_ID) and --secret-key \
+                         (AWS_SECRET_ACCESS_KEY)";
+
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Failure {
         match error {
@@ -46,6 +50,16 @@ pub(super) fn run(
     ring: KeyRing,
     keeps_key: bool,
 ) -> Result<bool, String> {
+    let is_anonymous = arguments.access_key.as_deref().unwrap_or_default().is_empty();
+    import(arguments, ring, keeps_key).map_err(|line| {
+        match is_anonymous && line.contains("status 403") {
+            true => format!("{line}; {ANONYMOUS}"),
+            false => line,
+        }
+    })
+}
+
+fn import(arguments: &ImportS3Args, ring: KeyRing, keeps_key: bool) -> Result<bool, String> {
     let place = Place::parse(&arguments.url)?;
     let keys = match (&arguments.access_key, &arguments.secret_key) {
         (Some(access_key), Some(secret_key)) => Some(ServiceKeys {

@@ -213,8 +213,11 @@ impl Desk<'_> {
             match self.user(&user.access_key).is_ok() {
                 true => brought.present += 1,
                 false => {
-                    let made = self.bring_user(user, former, &mut brought.notes);
+                    let mut notes = Vec::new();
+                    let made = self.bring_user(user, former, &mut notes);
+                    // Of one that is left out they would tell that it is brought over without something.
                     if made.is_ok() {
+                        brought.notes.append(&mut notes);
                         new_users.insert(user.access_key.as_str());
                     }
                     brought.count(format!("the user {}", user.access_key), made);
@@ -225,8 +228,11 @@ impl Desk<'_> {
             match self.group(&group.name).is_ok() {
                 true => brought.present += 1,
                 false => {
-                    let made = self.bring_group(group, former, &mut brought.notes);
-                    if made.is_err() && former.restricts(group) {
+                    let mut notes = Vec::new();
+                    let made = self.bring_group(group, former, &mut notes);
+                    if made.is_ok() {
+                        brought.notes.append(&mut notes);
+                    } else if former.restricts(group) {
                         self.disable_members(group, &new_users, &mut brought.notes);
                     }
                     brought.count(format!("the group {}", group.name), made);
@@ -487,6 +493,7 @@ mod tests {
                 user("denied-by-group", &["reading"]),
                 user("denied-by-policy", &["reading"]),
                 user("allowed-by-group", &["reading"]),
+                user("Jörg Müller", &["team a rw"]),
             ],
             groups: vec![
                 group("Dev Team", "disabled-by-group", false, "reading"),
@@ -509,7 +516,9 @@ mod tests {
             assert_eq!(policies(name), None, "{name}: {brought:?}");
         }
         let disabled = brought.notes.iter().filter(|it| it.contains("is disabled")).count();
-        assert_eq!((disabled, brought.left_out.len()), (3, 7), "{brought:?}");
+        assert_eq!((disabled, brought.left_out.len()), (3, 8), "{brought:?}");
+        // Who is left out is not brought over without a policy.
+        assert!(!brought.notes.iter().any(|it| it.contains("Müller")), "{brought:?}");
     }
 
     #[test]

@@ -207,9 +207,12 @@ fn the_start_script_does_not_guess_where_credentials_are_given() {
 #[test]
 fn other_names_refuse_what_they_do_not_serve() {
     let directory = directory();
-    for (name, arguments, expected) in
-        [("minio", &["gateway", "s3"][..], "gateway"), ("localstack", &["stop"], "start")]
-    {
+    for (name, arguments, expected) in [
+        ("minio", &["gateway", "s3"][..], "gateway"),
+        ("minio", &[], "minio server DIR"),
+        ("minio", &["--address", "127.0.0.1:0"], "minio server DIR"),
+        ("localstack", &["stop"], "start"),
+    ] {
         let output = run(name, &directory, arguments);
         assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{name}: {}", stderr(&output));

@@ -609,6 +609,19 @@ fn wrong_keys_end_an_import_before_anything_is_made() {
     }
 }
 
+#[test]
+fn an_import_without_keys_that_is_refused_says_that_it_was_anonymous() {
+    let directory = directory();
+    let server = serve(&directory);
+    assert_eq!(ask(&server, "PUT", "/photos", b"").status, 200);
+    for url in [server.endpoint(), &format!("{}/photos", server.endpoint())] {
+        let output = import(&directory, &["s3", url, "--data-dir", "copy"]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("anonymous") && told.contains("AWS_ACCESS_KEY_ID"), "{told}");
+    }
+}
+
 /// Keys may end while an import runs.
 #[test]
 fn keys_that_end_later_end_an_import() {
