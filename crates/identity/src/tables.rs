@@ -8,13 +8,13 @@ use toml::{Table, Value};
 /// # Errors
 /// One line that tells what to change.
 pub fn document(text: &str, known: &[&str]) -> Result<Table, String> {
-    // The parser's report quotes the line, which may contain a secret, so only its position is
-    // passed on.
+    // The parser's report quotes the line, which may contain a secret. Its message does not: it is
+    // a fixed text, or at most names a key.
     let document: Table = text.parse().map_err(|error: toml::de::Error| match error.span() {
         Some(span) => {
             let before = text.as_bytes().iter().take(span.start);
             let line = 1 + before.filter(|byte| **byte == b'\n').count();
-            format!("line {line}: not valid TOML")
+            format!("line {line}: not valid TOML: {}", error.message())
         }
         None => "not valid TOML".to_owned(),
     })?;
@@ -140,6 +140,11 @@ mod tests {
         assert!(read("").expect("valid").is_none());
         for (text, expected) in [
             ("[[thing]]\ntext = 'hush\n", "line 2: not valid TOML"),
+            ("[[thing]]\ntext = hush", "line 2: not valid TOML: string values must be quoted"),
+            ("[[thing]]\ntext = hush'", "line 2: not valid TOML: "),
+            ("[[thing]]\ntext = \"hush\\q\"", "line 2: not valid TOML: "),
+            ("[[thing]]\ntext = ['hush' 'hush']", "line 2: not valid TOML: "),
+            ("[[thing]]\nlist = 1\nlist = 'hush'", "line 3: not valid TOML: "),
             ("[[other]]", "unknown key \"other\"; only [[thing]] tables are expected"),
             ("thing = 'hush'", "there is no [[thing]] table"),
             ("thing = ['hush']", "thing 1 is not a [[thing]] table"),

@@ -51,7 +51,10 @@ pub(crate) fn completion(arguments: &CompletionArgs) -> Vec<u8> {
 
 fn script(shell: impl Generator) -> Vec<u8> {
     let mut script = Vec::new();
-    aot::generate(shell, &mut cli::command(), "liteio", &mut script);
+    let mut command = cli::command();
+    command.set_bin_name("liteio");
+    command.build();
+    aot::generate(shell, &mut cli::with_values(command), "liteio", &mut script);
     script
 }
 

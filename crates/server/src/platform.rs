@@ -56,6 +56,16 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
         Err(Errno::ACCESS | Errno::PERM) => {
             let (user, owner) = (geteuid().as_raw(), metadata.uid());
             let mode = metadata.mode() & 0o7777;
+            if there != directory && access(there, Access::EXEC_OK).is_err() {
+                // A directory of this user in it could not be reached, either.
+                let advice = match user == owner {
+                    true => format!("run \"chmod u+rwx {shown}\""),
+                    false => "name a directory elsewhere (--data-dir DIR)".to_owned(),
+                };
+                return Some(format!(
+                    "user {user} cannot enter {shown}, which is owned by user {owner} with mode {mode:04o}: {advice}"
+                ));
+            }
             let advice = if there == directory {
                 advice(there, user, owner)
             } else {

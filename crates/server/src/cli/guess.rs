@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words in the place of a command, and what to do instead.
 const GUESSES: [(&[&str], &str); 18] = [
@@ -76,7 +76,7 @@ const GUESSES: [(&[&str], &str); 18] = [
 ];
 
 /// Options that there are not, and what to do instead. The most similar option is about something else.
-const OPTIONS: [(&[&str], &str); 4] = [
+const OPTIONS: [(&[&str], &str); 9] = [
     (
         &["--vector-bucket", "--vector-buckets"],
         "vector buckets are made by clients: docs/vectors.md",
@@ -93,7 +93,30 @@ const OPTIONS: [(&[&str], &str); 4] = [
         &["-v", "--verbose", "--debug"],
         "`liteio -V` prints the version, and a server with `--log debug` logs more",
     ),
+    (
+        &["--user", "--username", "--root-user", "--password", "--root-password", "--secret"],
+        "`--access-key KEY` and `--secret-key SECRET` are the name and the password of the root user",
+    ),
+    (
+        &["--tls", "--https", "--ssl"],
+        "`--tls-self-signed` serves HTTPS with a certificate made for it, `--tls-cert FILE` and `--tls-key FILE` with yours",
+    ),
+    (
+        &["--cert", "--certificate", "--cert-file", "--tls-certificate", "--ssl-cert"],
+        "`--tls-cert FILE` names the certificate, and `--tls-key FILE` its private key",
+    ),
+    (
+        &["--config", "--config-file", "-c"],
+        "settings are options and variables: `liteio --help` and `liteio environment` list them; `--credentials-file FILE` has users",
+    ),
+    (
+        &["--daemon", "--daemonize", "--detach", "--background"],
+        "a server runs until it is stopped: `systemctl start liteio` runs it as a service, `nohup liteio &` in the background",
+    ),
 ];
+
+/// Options in the place of the URL that `liteio health` takes.
+const URL_OF_HEALTH: [&str; 5] = ["--port", "-p", "--host", "--url", "--endpoint"];
 
 /// Commands of a data directory, which they take by an option: it has a default.
 const OF_A_DIRECTORY: [&str; 2] = ["verify", "repair"];
@@ -117,17 +140,34 @@ pub(super) fn of_options_before(command: &str) -> String {
 }
 
 /// The line about an option that there is not, if it is known what was meant.
-pub(super) fn option(error: &clap::Error) -> Option<String> {
+pub(super) fn option(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    // Another error is about an option that there is.
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    let is_of_health = arguments.get(1).is_some_and(|it| it == "health");
+    if is_of_health && URL_OF_HEALTH.contains(&option.as_str()) {
+        let mut words = arguments.iter().filter_map(|it| it.to_str());
+        let port = words.find_map(|it| it.trim_start_matches("--port=").parse::<u16>().ok());
+        let port = port.unwrap_or(9000);
+        return Some(format!(
+            "there is no option `{option}`: write the URL alone: `liteio health http://127.0.0.1:{port}`"
+        ));
+    }
     let (_, instead) = OPTIONS.iter().find(|(options, _)| options.contains(&option.as_str()))?;
     Some(format!("there is no option `{option}`: {instead}"))
 }
 
 /// The line about a word in the place of a command, if it is known what was meant.
 pub(super) fn instead(arguments: &[OsString]) -> Option<String> {
-    let word = arguments.get(1)?.to_str()?;
+    of_word(arguments.get(1)?.to_str()?)
+}
+
+/// The line about this word in the place of a command, if it is known what was meant.
+pub(super) fn of_word(word: &str) -> Option<String> {
     if word.starts_with('-') {
         return None;
     }

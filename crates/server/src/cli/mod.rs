@@ -36,7 +36,7 @@ pub(crate) use self::damage::{RepairArgs, VerifyArgs};
 pub(crate) use self::keys::{KeyArgs, KeyCommand, KeyFileArgs, RewrapArgs};
 pub(crate) use self::later::Later;
 pub(crate) use self::monitoring::{HealthArgs, MetricsTokenArgs};
-pub(crate) use self::parse::{Stop, command, parse, variables};
+pub(crate) use self::parse::{Stop, command, parse, variables, with_values};
 pub(crate) use self::server::{ServerArgs, ServerCommand};
 pub(crate) use self::sources::{Source, Sources};
 

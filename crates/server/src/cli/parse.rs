@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::builder::Resettable;
+use clap::builder::{PossibleValuesParser, Resettable};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Subcommand as _};
 use liteio_client::parse_duration;
@@ -30,6 +30,11 @@ fn parser() -> clap::Command {
 /// `true` if the line begins with a command.
 fn names_a_command(arguments: &[OsString]) -> bool {
     arguments.get(1).and_then(|it| it.to_str()).is_some_and(Command::has_subcommand)
+}
+
+/// `true` for the name of a command, `help` included.
+fn is_command(word: &str) -> bool {
+    word == "help" || Command::has_subcommand(word)
 }
 
 /// `true` if `-h` asks for the short help, and nothing for the whole one.
@@ -68,6 +73,31 @@ pub(crate) fn command() -> clap::Command {
     })
 }
 
+/// Values of options, by field name, that completions offer. The configuration checks them, with messages of its own.
+const VALUES: [(&str, &[&str]); 6] = [
+    ("profile", &["minio", "localstack", "s3mock"]),
+    ("take_over", &["complete", "incomplete", "keep"]),
+    ("durability", &["fsync", "os"]),
+    ("object_ownership", &["bucket-owner-enforced", "bucket-owner-preferred", "object-writer"]),
+    ("log_format", &["text", "json"]),
+    ("metrics_auth", &["jwt", "public"]),
+];
+
+/// The options of a command, and of those below it, with their [`VALUES`]. It must be built: the options of commands are defined
+/// by that.
+pub(crate) fn with_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let known = VALUES.iter().find(|(name, _)| argument.get_id().as_str() == *name);
+        match known {
+            Some((_, values)) => argument
+                .value_parser(PossibleValuesParser::new(values.iter().copied()))
+                .hide_possible_values(true),
+            None => argument,
+        }
+    });
+    command.mut_subcommands(with_values)
+}
+
 /// Reads the arguments (the first is the program) and the environment.
 ///
 /// # Errors
@@ -93,6 +123,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         ErrorKind::ArgumentConflict => {
             let line = with_variable(&error, &arguments);
             Stop::Usage(match error.get(ContextKind::InvalidSubcommand) {
+                // A word that is no command is in conflict with options, too.
+                Some(ContextValue::String(word)) if !is_command(word) => guess::of_word(word)
+                    .unwrap_or_else(|| {
+                        format!("there is no command `{word}`: `liteio --help` lists them")
+                    }),
                 Some(ContextValue::String(command)) => {
                     format!("{line}; {}", guess::of_options_before(command))
                 }
@@ -189,7 +224,8 @@ pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
 
 /// The message in one line, prefixed with the variable's name if the value came from a variable.
 fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
-    let line = guess::option(error).unwrap_or_else(|| one_line(&error.render().to_string()));
+    let line =
+        guess::option(error, arguments).unwrap_or_else(|| one_line(&error.render().to_string()));
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return line;
     };

@@ -97,6 +97,9 @@ fn bash_completes_commands_verbs_of_the_client_and_flags() {
     assert_eq!(completed(&script, &["liteio", "completion", "p"]), set(&["powershell"]));
     assert_eq!(completed(&script, &["liteio", "client", "mir"]), set(&["mirror"]));
     assert_eq!(completed(&script, &["liteio", "backup", "pr"]), set(&["prune"]));
+    assert_eq!(completed(&script, &["liteio", "--profile", "m"]), set(&["minio"]));
+    let formats = completed(&script, &["liteio", "server", "--log-format", ""]);
+    assert_eq!(formats, set(&["json", "text"]));
     let flags = completed(&script, &["liteio", "server", "--tls-"]);
     assert_eq!(flags, set(&["--tls-cert", "--tls-key", "--tls-self-signed"]));
 }

@@ -782,7 +782,7 @@ fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
         let path = directory.path().join(name);
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("set");
     };
-    for name in ["taken", "empty", "own"] {
+    for name in ["taken", "empty", "own", "closed"] {
         std::fs::create_dir(directory.path().join(name)).expect("made");
     }
     std::fs::write(directory.path().join("taken/file"), "of somebody").expect("written");
@@ -793,12 +793,14 @@ fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
     for name in ["taken", "empty", "own"] {
         set(name, 0o555);
     }
+    set("closed", 0o600);
     set("", 0o755);
     for (data, of_root, of_user) in [
         ("own", "chmod -R u+rwX own", "chmod -R u+rwX own"),
         ("empty", "chown -R 65534 empty", "chmod -R u+rwX empty"),
         ("taken", "name a directory of yours", "chmod -R u+rwX taken"),
         ("taken/new", "install -d -o 65534 taken/new", "install -d"),
+        ("closed/new", "cannot enter closed", "cannot enter closed"),
     ] {
         let mut command = Command::new(&program);
         if user != others {
@@ -811,7 +813,7 @@ fn the_advice_about_a_directory_does_not_change_the_owner_of_others() {
         assert!(message.contains(advice), "{data}: {message}");
         assert!(data == "empty" || !message.contains("chown"), "{data}: {message}");
     }
-    for name in ["taken", "empty", "own"] {
+    for name in ["taken", "empty", "own", "closed"] {
         set(name, 0o755);
     }
 }

@@ -489,7 +489,7 @@ async fn the_log_tells_what_to_do_about_an_acl_that_a_program_sends() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 22] = [
+    let rows: [(&[&str], &str); 31] = [
         (&["start"], "`liteio server`"),
         (&["-v"], "`liteio -V` prints the version"),
         (&["server", "--verbose"], "`--log debug` logs more"),
@@ -512,6 +512,15 @@ fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
         (&["./data"], "`liteio server ./data`"),
         (&["upload", "file"], "`liteio client cp`"),
         (&["backpu"], "'backup'"),
+        (&["-p", "9007", "./data"], "`liteio server ./data`"),
+        (&["--memory", "./data"], "`liteio server ./data`"),
+        (&["--memory", "nonsense"], "there is no command `nonsense`"),
+        (&["--user", "anna"], "`--access-key KEY`"),
+        (&["server", "--https"], "`--tls-self-signed`"),
+        (&["--cert", "x"], "`--tls-cert FILE`"),
+        (&["--config", "x"], "`--credentials-file FILE`"),
+        (&["--daemon"], "`systemctl start liteio`"),
+        (&["health", "--port", "9010"], "`liteio health http://127.0.0.1:9010`"),
     ];
     for (arguments, expected) in rows {
         let output = liteio(&directory).args(arguments).output().expect("it runs");

@@ -28,6 +28,20 @@ const OF_OTHERS: [&str; 10] = [
 const FAMILIES_OF_OTHERS: [&str; 5] =
     ["LITEIO_BENCH_", "LITEIO_CRASH_", "LITEIO_DAMAGE_", "LITEIO_INIT_", "LITEIO_SEED_"];
 
+/// Names that users of other programs try, and the variable here that they mean.
+const OTHER_NAMES: [(&str, &str); 10] = [
+    ("LITEIO_LOG_LEVEL", "LITEIO_LOG"),
+    ("LITEIO_CORS", "LITEIO_CORS_ORIGIN"),
+    ("LITEIO_TLS", "LITEIO_TLS_SELF_SIGNED"),
+    ("LITEIO_HTTPS", "LITEIO_TLS_SELF_SIGNED"),
+    ("LITEIO_ROOT_USER", "LITEIO_ACCESS_KEY"),
+    ("LITEIO_USER", "LITEIO_ACCESS_KEY"),
+    ("LITEIO_ROOT_PASSWORD", "LITEIO_SECRET_KEY"),
+    ("LITEIO_PASSWORD", "LITEIO_SECRET_KEY"),
+    ("LITEIO_SECRET", "LITEIO_SECRET_KEY"),
+    ("LITEIO_DATA", "LITEIO_DATA_DIR"),
+];
+
 /// Events need no directory of their own.
 const QUEUES: &str = "events wait in the data directory until they are delivered; `--event-queue` limits their number";
 
@@ -120,6 +134,9 @@ fn own_names(options: &[String]) -> impl Iterator<Item = &str> {
 
 /// The line for a name that is probably one of these, mistyped. What comes before the first `_` names the program.
 fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    if let Some((_, meant)) = OTHER_NAMES.iter().find(|(other, _)| *other == name) {
+        return format!("{name} is unknown and has no effect: did you mean {meant}?");
+    }
     let (program, rest) = name.split_once('_').unwrap_or_default();
     let known = known.filter_map(|it| it.strip_prefix(program)?.strip_prefix('_'));
     match nearest(rest, known) {
@@ -143,6 +160,10 @@ mod tests {
             ("LITEIO_ACCES_KEY", Some("did you mean LITEIO_ACCESS_KEY?")),
             ("LITEIO_DRIVR", Some("did you mean LITEIO_DRIVER?")),
             ("LITEIO_BINARI", Some("did you mean LITEIO_BINARY?")),
+            ("LITEIO_LOG_LEVEL", Some("did you mean LITEIO_LOG?")),
+            ("LITEIO_CORS", Some("did you mean LITEIO_CORS_ORIGIN?")),
+            ("LITEIO_TLS", Some("did you mean LITEIO_TLS_SELF_SIGNED?")),
+            ("LITEIO_ROOT_USER", Some("did you mean LITEIO_ACCESS_KEY?")),
             ("LITEIO_WHATEVER", Some("`liteio environment`")),
             ("MINIO_ROOT_USR", Some("did you mean MINIO_ROOT_USER?")),
             ("MINIO_IDENTITY_LDAP_SERVER_ADDR", Some("--oidc-issuer")),
