@@ -25,7 +25,7 @@
 //! | `rules`, `service`, `unchecked` | Accepted regions and services; requests without a check of their signature |
 //! | `identity`, `signed_as` | The results: sender, and kind of signature for conditions of policies |
 //! | `error`, `limits` | Refusals in AWS's words; every bound |
-//! | `mismatch` | The reason why a signature fails, for the log |
+//! | `mismatch` | The reason why a signature fails, for the answer and the log |
 //! | `fuzzing` | Properties of any request, and a signer that shares no code with the verifier (feature `fuzzing`) |
 //!
 //! The crate must not know policies, permission, the store or services: it determines the sender, and `access`
