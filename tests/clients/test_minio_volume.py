@@ -397,7 +397,7 @@ def test_notifications_go_on_to_the_webhooks_of_minio(tmp_path, token, expected)
     minio = Minio(volume)
     minio.mc("mb", "m/pictures")
     minio.mc("event", "add", "m/pictures", "arn:minio:sqs::T1:webhook", "--event", "put", "--prefix", "in/")
-    s3(minio.endpoint).put_object(Bucket="pictures", Key="in/before", Body=b"x")
+    s3(minio.endpoint).put_object(Bucket="pictures", Key="in/before", Body=b"x", ContentType="text/x", Metadata={"colour": "red"})
     authorization, before = receiver.event("in%2Fbefore")
     assert authorization == expected
     minio.stop()
@@ -407,14 +407,16 @@ def test_notifications_go_on_to_the_webhooks_of_minio(tmp_path, token, expected)
     rules = client.get_bucket_notification_configuration(Bucket="pictures")["QueueConfigurations"]
     assert [(it["QueueArn"], it["Events"]) for it in rules] == [("arn:minio:sqs::T1:webhook", ["s3:ObjectCreated:*"])]
     client.put_object(Bucket="pictures", Key="out/not", Body=b"x")
-    client.put_object(Bucket="pictures", Key="in/after", Body=b"x")
+    client.put_object(Bucket="pictures", Key="in/after", Body=b"x", ContentType="text/x", Metadata={"colour": "red"})
     authorization, after = receiver.event("in%2Fafter")
     assert authorization == expected and after["s3"]["bucket"]["name"] == "pictures"
     # The document is MinIO's: its receivers go on working.
     assert [it for it in paths(before) if it not in set(paths(after))] == ["responseElements.x-minio-deployment-id",
                                                                       "responseElements.x-minio-origin-endpoint"]
-    for name in ["eventVersion", "eventSource", "eventName", "userIdentity"]:
+    for name in ["eventVersion", "eventSource", "eventName", "userIdentity", "source"]:
         assert after[name] == before[name], name
+    for name in ["contentType", "userMetadata", "size", "eTag"]:
+        assert after["s3"]["object"][name] == before["s3"]["object"][name], name
     assert after["s3"]["object"]["sequencer"] > before["s3"]["object"]["sequencer"]
     assert all("Records" in document for _, document in receiver.got)
     liteio.stop()

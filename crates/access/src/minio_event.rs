@@ -178,7 +178,7 @@ mod tests {
         assert!(first < next, "{first} {next}");
         let lined: Value = serde_json::from_str(&line(&event(), "us-east-1")).expect("JSON");
         let without_sequencer = |mut told: Value| {
-            told["Records"][0]["s3"]["object"]["sequencer"].take();
+            told["Records"][0]["s3"]["object"]["sequencer"] = Value::Null;
             told["Records"].take()
         };
         assert_eq!(without_sequencer(told), without_sequencer(lined));

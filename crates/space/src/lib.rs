@@ -442,7 +442,7 @@ impl Space {
         let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
         let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
         let Some((_, key)) = unknown else { return error };
-        let is_disabled = self.users.know(key, None);
+        let is_disabled = self.users.know(key, None) && !self.users.current().knows(key, None);
         origin.found.note_denial(DenialBy::Nobody, || {
             let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
             let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
