@@ -195,12 +195,12 @@ pub struct RestoreFacts {
 
 impl Event {
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
-        if self.metadata.is_some() {
+        if let Some(metadata) = &self.metadata {
             let agent = match &self.cause {
                 Cause::Request(requester) => &*requester.user_agent,
                 Cause::Unknown | Cause::Lifecycle => "",
             };
-            let fields = (self, &self.restore, &self.annotation, agent, &self.metadata);
+            let fields = (self, &self.restore, &self.annotation, agent, metadata);
             return record::seal(4, place, &fields, &[]);
         }
         match (&self.restore, &self.annotation) {
@@ -226,7 +226,7 @@ impl Event {
                 if let Cause::Request(requester) = &mut event.cause {
                     requester.user_agent = agent;
                 }
-                Ok(Self { restore, annotation, metadata, ..event })
+                Ok(Self { restore, annotation, metadata: Some(metadata), ..event })
             }
             _ => {
                 let (event, restore) = sealed.decode(WHAT)?;
