@@ -34,13 +34,22 @@ class BinaryHook(BuildHookInterface):
 
 def path_of(binary):
     """Path of the program. A relative one is from where the command was given, which PWD remembers: the build itself
-    runs in the directory of the package, or in a copy of it.
+    runs in the directory of the package, or in a copy of it. A bare name may be that of a program on PATH, as for the
+    package at run time.
 
     Raises ValueError if there is no file."""
     path = pathlib.Path(os.environ.get("PWD") or os.getcwd(), binary).resolve()
-    if not path.is_file():
-        raise ValueError(f"LITEIO_BINARY={binary}: there is no file {path}")
-    return path
+    if path.is_file():
+        return path
+    told = f"LITEIO_BINARY={binary}: there is no file {path}"
+    if path.exists() or os.path.basename(binary) != binary:
+        raise ValueError(told)
+    for directory in os.get_exec_path():
+        path = pathlib.Path(directory, binary).resolve()
+        # A script of this name is the command of an installed package, without the binary.
+        if path.is_file() and os.access(path, os.X_OK) and not path.read_bytes().startswith(b"#!"):
+            return path
+    raise ValueError(f"{told}, and no program of this name on PATH")
 
 
 def platform_of(program, name):

@@ -56,8 +56,20 @@ def test_a_relative_path_is_from_where_the_command_runs(tmp_path):
     assert {"liteio/bin/liteio", "liteio/mock_aws.kms.toml"} <= set(names)
 
 
+def test_a_bare_name_is_that_of_a_program_on_path(tmp_path, monkeypatch):
+    for name, program in (("scripts", b"#!/bin/sh\n"), ("programs", elf(0x3E, 1))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "liteio").write_bytes(program)
+        (tmp_path / name / "liteio").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "scripts"), str(tmp_path / "programs"), os.environ["PATH"]]))
+    done = build(tmp_path, "liteio")
+    assert done.returncode == 0, done.stderr
+    [wheel] = (tmp_path / "dist").iterdir()
+    assert zipfile.ZipFile(wheel).read("liteio/bin/liteio") == elf(0x3E, 1)
+
+
 @pytest.mark.parametrize(("binary", "told"), [
-    ("nowhere", "LITEIO_BINARY=nowhere: there is no file {}/nowhere"),
+    ("nowhere", "LITEIO_BINARY=nowhere: there is no file {}/nowhere, and no program of this name on PATH"),
     ("/no/where", "LITEIO_BINARY=/no/where: there is no file /no/where"),
     (".", "LITEIO_BINARY=.: there is no file {}"),
     ("script", "LITEIO_BINARY: {}/script is not a program for 64-bit Linux or macOS"),
