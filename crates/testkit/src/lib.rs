@@ -317,6 +317,11 @@ fn explained(error: ApiError, doubt: Option<Doubt>) -> ApiError {
             "No space of this test server has it, either: each space has keys of its own, and keys in the code of a \
              client are not among them."
         }
+        // Mostly variables that a suite sets against AWS: `testing` as the keys and as the token.
+        (Some(Doubt::EndedKey | Doubt::OtherKey), "InvalidToken") => {
+            "No space of this test server has this key and token: each space has keys of its own, without a token. \
+             Variables such as AWS_SESSION_TOKEN, set after those of the space, take their place."
+        }
         _ => return error,
     };
     error.with_sentence(sentence)

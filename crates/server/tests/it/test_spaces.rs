@@ -18,6 +18,9 @@ async fn a_key_that_no_space_has_is_told_so() {
     let reply = reply.expect_error(403, "InvalidAccessKeyId");
     assert!(reply.text().contains(hint), "{}", reply.text());
     assert_eq!(reply.element("AWSAccessKeyId"), "test");
+    let get = server.request("GET", "/").by(nobody).header("x-amz-security-token", "testing");
+    let reply = get.send().await.expect_error(400, "InvalidToken");
+    assert!(reply.text().contains(hint), "{}", reply.text());
 }
 
 #[tokio::test]
