@@ -231,8 +231,19 @@ def test_an_option_that_is_none_names_the_one_that_was_meant():
 def test_a_mock_of_another_service_says_where_that_service_is():
     with pytest.raises(ImportError, match="no mock_sqs: its server has S3, S3 Vectors.*Keep moto for sqs"):
         from liteio import mock_sqs  # noqa: F401
+    with pytest.raises(ImportError, match="Keep moto for dynamodb, "):
+        from liteio import mock_dynamodb2  # noqa: F401
+    with pytest.raises(ImportError, match="no mock_all: .* all behind mock_aws$"):
+        from liteio import mock_all  # noqa: F401
     with pytest.raises(AttributeError):
         liteio.nothing  # noqa: B018
+
+
+def test_a_type_checker_finds_a_mistyped_name(tmp_path):
+    api = pytest.importorskip("mypy.api")
+    (tmp_path / "suite.py").write_text("from liteio import Server, Sever\n")
+    told, _, _ = api.run(["--no-incremental", "--config-file=", str(tmp_path / "suite.py")])
+    assert '"Sever"' in told and "Found 1 error" in told, told
 
 
 @pytest.mark.parametrize("name", ["mock_asw", "mock_AWS", "mock_aw", "mock_awss"])

@@ -7,6 +7,8 @@
         s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
 """
 
+from typing import TYPE_CHECKING
+
 from ._binary import BinaryNotFound, find_binary
 from ._clock import Clock
 from ._control import LiteIOError, TestApiError, TestApiMissing, WaitTimeout
@@ -41,8 +43,10 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
-    if name.startswith("mock_"):
-        # `from liteio import mock_sqs` would hide the text of an AttributeError.
-        raise ImportError(absent_mock(name))
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # Type checkers would take any name for one of the package.
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("mock_"):
+            # `from liteio import mock_sqs` would hide the text of an AttributeError.
+            raise ImportError(absent_mock(name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

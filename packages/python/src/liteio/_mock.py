@@ -18,6 +18,8 @@ from ._uses import SWITCHES, Use, current, start, stop
 ENTERED = "_liteio_entered"
 # Similarity to mock_aws of two letters that are swapped. Mocks of moto, such as mock_sqs and mock_acm, have less.
 TYPING_ERROR = 0.85
+# Services of mocks before moto 5.
+NOW_NAMED = {"mock_dynamodb2": "dynamodb"}
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -106,10 +108,13 @@ def absent_mock(name: str) -> str:
     mock_sqs."""
     if difflib.get_close_matches(name.lower(), ["mock_aws"], cutoff=TYPING_ERROR):
         return f"liteio has no {name}: did you mean mock_aws?"
-    service = name[len("mock_"):]
+    there = f"liteio has no {name}: its server has S3, S3 Vectors, S3 Tables, IAM and STS, all behind mock_aws"
+    if name == "mock_all":
+        return there
+    service = NOW_NAMED.get(name, name[len("mock_"):])
     return (
-        f"liteio has no {name}: its server has S3, S3 Vectors, S3 Tables, IAM and STS, all behind mock_aws. Keep moto for "
-        f"{service}, and let AWS_ENDPOINT_URL_S3 point at a liteio.Server where the test needs both"
+        f"{there}. Keep moto for {service}, and let AWS_ENDPOINT_URL_S3 point at a liteio.Server(**liteio.like_moto()) where the "
+        "test needs both"
     )
 
 
