@@ -426,9 +426,27 @@ def test_a_client_of_another_service_that_was_made_before_is_told_to_keep_moto()
 
 
 class TestMotoAndOurs:
+@mock_aws
+def test_the_keys_are_those_of_moto():
+    assert os.environ["AWS_ACCESS_KEY_ID"] == "FOOBARKEY"
+    with liteio.Server() as server, pytest.raises(ClientError, match="InvalidAccessKeyId"):
+        boto3.client("s3", endpoint_url=server.endpoint).list_buckets()
+
+
+def test_a_server_beside_moto_takes_what_moto_takes():
+    moto = pytest.importorskip("moto")
+    with liteio.Server(**liteio.like_moto(buckets=["letters"])) as server:
+        with moto.mock_aws():
+            s3 = boto3.client("s3", endpoint_url=server.endpoint, region_name="us-east-1")
+            s3.create_bucket(Bucket="photos", ACL="public-read")
+            for options in (AES, KMS, OF_CLIENT, dict(ACL="public-read")):
+                s3.put_object(Bucket="photos", Key="a", Body=b"hello", **options)
+            assert names(s3) == ["letters", "photos"]
+
+
     """They do not work inside each other, and say so."""
 
-    told = "mock_aws of moto is active.*let AWS_ENDPOINT_URL_S3 point at a liteio.Server"
+    told = r"mock_aws of moto is active.*let AWS_ENDPOINT_URL_S3 point at a liteio.Server\(\*\*liteio.like_moto\(\)\)"
 
     def test_ours_inside(self):
         moto = pytest.importorskip("moto")

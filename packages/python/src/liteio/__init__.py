@@ -15,6 +15,7 @@ from ._control import LiteIOError, TestApiError, TestApiMissing, WaitTimeout
 from ._environment import environment
 from ._faults import Fault
 from ._mock import absent_mock, mock_aws, mock_iam, mock_s3, mock_sts
+from ._mock_defaults import like_moto
 from ._process import StartFailed
 from ._records import Event, RecordedRequest
 from ._server import Server
@@ -35,6 +36,7 @@ __all__ = [
     "WaitTimeout",
     "environment",
     "find_binary",
+    "like_moto",
     "mock_aws",
     "mock_iam",
     "mock_s3",

@@ -1,4 +1,5 @@
-"""Settings of the server of mock_aws: what moto allows without a setting is on, unless the test says otherwise."""
+"""Settings of the server of mock_aws, and of one beside moto: what moto allows without a setting is on, unless the test
+says otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MASTER_KEY_VARIABLES = ("LITEIO_MASTER_KEY", "LITEIO_MASTER_KEY_FILE", "MINIO_KM
 
 
 def with_defaults(options: Mapping[str, Any]) -> Dict[str, Any]:
-    """The options of a server for a use of mock_aws that has these."""
+    """The options of a server that takes what moto takes, with these options of the test."""
     given = dict(options)
     arguments, environment = list(given.get("arguments", ())), dict(given.get("environment") or {})
     defaults = dict(ALWAYS)
@@ -35,3 +36,9 @@ def with_defaults(options: Mapping[str, Any]) -> Dict[str, Any]:
 
 def checks_no_credentials(options: Mapping[str, Any]) -> bool:
     return "access_key" not in options and "secret_key" not in options and options.get("profile") is None
+
+
+def like_moto(**options: Any) -> Dict[str, Any]:
+    """Options of a `Server` that takes what moto takes: any credentials, ACLs, and encryption without a key of the test.
+    `Server(**like_moto())` is the one of mock_aws. `options` are further ones of `Server`."""
+    return with_defaults(options)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from ._control import element
+from ._moto import RECIPE, is_moto_active
 from ._signature import SCOPE, text_of
 
 PATH_OF_BUCKET = re.compile(r"/[^/]+/?")
@@ -54,12 +55,12 @@ def refusal_of(request: Any, endpoint: str, *, checks_location: bool) -> Optiona
 
 
 def absent_service(service: str, *, is_json: bool) -> Refusal:
-    return Refusal(
-        "UnknownOperationException",
-        f"{service} is not served here: the server of liteio has S3, S3 Vectors, S3 Tables, IAM and STS. Keep moto for "
-        f"{service}",
-        is_json,
-    )
+    there = f"{service} is not served here: the server of liteio has S3, S3 Vectors, S3 Tables, IAM and STS"
+    if is_moto_active():
+        instead = f"moto is active, but the variables AWS_ENDPOINT_URL… point here: {RECIPE}"
+    else:
+        instead = f"Keep moto for {service}"
+    return Refusal("UnknownOperationException", f"{there}. {instead}", is_json)
 
 
 def has_errors_in_xml(request: Any, service: str) -> bool:
