@@ -9,6 +9,7 @@ import socket
 import subprocess
 import unittest
 import urllib.request
+from contextlib import ExitStack
 
 import boto3
 import pytest
@@ -425,7 +426,6 @@ def test_a_client_of_another_service_that_was_made_before_is_told_to_keep_moto()
         SQS_MADE_BEFORE.list_queues()
 
 
-class TestMotoAndOurs:
 @mock_aws
 def test_the_keys_are_those_of_moto():
     assert os.environ["AWS_ACCESS_KEY_ID"] == "FOOBARKEY"
@@ -444,6 +444,7 @@ def test_a_server_beside_moto_takes_what_moto_takes():
             assert names(s3) == ["letters", "photos"]
 
 
+class TestMotoAndOurs:
     """They do not work inside each other, and say so."""
 
     told = r"mock_aws of moto is active.*let AWS_ENDPOINT_URL_S3 point at a liteio.Server\(\*\*liteio.like_moto\(\)\)"
@@ -464,6 +465,22 @@ def test_a_server_beside_moto_takes_what_moto_takes():
                     with pytest.raises(liteio.LiteIOError, match=self.told):
                         call()
             assert names() == []
+
+    @pytest.mark.parametrize("inside", [True, False])
+    def test_moto_and_a_space(self, testing_server, inside):
+        moto = pytest.importorskip("moto")
+        with testing_server.space() as space, ExitStack() as stack:
+            uses = [liteio.environment(space), moto.mock_aws()]
+            for use in uses if inside else reversed(uses):
+                stack.enter_context(use)
+            space.client().create_bucket(Bucket="photos")
+            with pytest.raises(ClientError, match=r"sqs is not served here.*moto is active.*let AWS_ENDPOINT_URL_S3 point"):
+                boto3.client("sqs", region_name="us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing").list_queues()
+            if inside:
+                with pytest.raises(liteio.LiteIOError, match=self.told):
+                    names()
+            else:
+                assert names() == ["photos"]
 
     def test_one_after_the_other(self):
         moto = pytest.importorskip("moto")

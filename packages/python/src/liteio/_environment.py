@@ -26,7 +26,8 @@ def environment(space: SpaceType) -> Iterator[SpaceType]:
     """Points the variables AWS_… of the whole process at a space, and restores them at the end. Returns the space.
 
     It also replaces boto3's default session meanwhile, because that session caches credentials, and empties the cache of
-    s3fs. What clients of botocore and aiobotocore that were made before send to AWS goes to the space, with its keys."""
+    s3fs. What clients of botocore and aiobotocore that were made before send to AWS, or to where the variables pointed then,
+    goes to the space, with its keys."""
     values, removed = space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS)
     with set_meanwhile(values, removed, True), redirect(Target(space.endpoint, space)):
         yield space

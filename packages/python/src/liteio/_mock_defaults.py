@@ -6,6 +6,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any, Dict, Mapping
 
+from ._published import KEYS_OF_MOCKS
+
 # Variables, since flags of the test go before them.
 ALWAYS = {"LITEIO_ALLOW_INSECURE_SSE_C": "true"}
 # A profile has an object ownership of its own.
@@ -31,6 +33,8 @@ def with_defaults(options: Mapping[str, Any]) -> Dict[str, Any]:
             defaults["LITEIO_MASTER_KEY"] = MASTER_KEY
     if checks_no_credentials(given):
         arguments.append("--no-auth")
+        # Those of moto. Not the default ones of Server: a session that keeps them would reach the main space of another server.
+        given["access_key"], given["secret_key"] = KEYS_OF_MOCKS
     return {**given, "arguments": arguments, "environment": {**defaults, **environment}}
 
 

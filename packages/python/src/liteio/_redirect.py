@@ -1,23 +1,25 @@
 """Sends requests for AWS to a server: those of clients that were made before, or with an endpoint of AWS.
 
 The variables AWS_ENDPOINT_URL… reach clients that are made later and name no endpoint. The others must not reach AWS
-from a test, so the method of botocore and aiobotocore that sends a request is replaced for a while: whenever a client
-was made, it sends by this method.
+from a test, nor the server or space of another one, so the method of botocore and aiobotocore that sends a request is
+replaced for a while: whenever a client was made, it sends by this method.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from ._moto import refuse_active_moto
+from ._moto import refuse_active_moto, refuse_keys_of_moto
+from ._published import is_kept_key, place_of, publish, was_key_published, was_published
 from ._refusals import refusal_of, respond, respond_async
-from ._signature import name_space, sign_for
-from ._space import Space
+from ._signature import key_of, name_space, sign_for
+from ._space import NAMES_ITS_SERVER, Space
 
 DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 # [BUCKET.]s3[-fips|-accelerate|-external-1|-REGION][.dualstack][.REGION].DOMAIN
@@ -29,16 +31,20 @@ CLIENTS = (
     ("botocore.httpsession", "URLLib3Session", respond),
     ("aiobotocore.httpsession", "AIOHTTPSession", respond_async),
 )
+# Attribute of what sends the requests of one client: the innermost target at the time when the client was made.
+MADE_FOR = "_liteio_made_for"
+# Attribute of a request that the innermost target has seen. Those around it leave it there.
+IS_DIRECTED = "_liteio_is_directed"
 
 
 class Target(NamedTuple):
     """Where requests for AWS go."""
 
     endpoint: str
-    #: Whose keys sign them. Without it they keep their signatures.
-    space: Optional[Space] = None
+    #: Whose keys sign them.
+    space: Space
     checks_location: bool = False
-    #: Of mock_aws, which moto's mock does not go with.
+    #: Of mock_aws: moto's mock does not go with it, and keys of the test stay, since it takes any or checks its own.
     is_mock: bool = False
 
 
@@ -51,14 +57,20 @@ def redirected(url: str, endpoint: str) -> str:
     found = HOST_OF_S3.fullmatch(host)
     bucket = found["bucket"] if found else None
     path = f"/{bucket}{parts.path or '/'}" if bucket else parts.path
+    return moved(parts._replace(path=path), endpoint)
+
+
+def moved(parts: SplitResult, endpoint: str) -> str:
     to = urlsplit(endpoint)
-    return urlunsplit((to.scheme, to.netloc, path, parts.query, ""))
+    return urlunsplit((to.scheme, to.netloc, parts.path, parts.query, ""))
 
 
 @contextmanager
 def redirect(target: Target) -> Iterator[None]:
-    """Redirects what botocore, and aiobotocore if it is imported, send to AWS meanwhile."""
-    replaced: List[Tuple[Any, Callable[..., Any]]] = []
+    """Redirects what botocore, and aiobotocore if it is imported, send meanwhile to AWS, or to what the variables AWS_…
+    have pointed at before."""
+    publish(target.endpoint, target.space)
+    replaced: List[Tuple[Any, Callable[..., Any], Callable[..., Any]]] = []
     try:
         importlib.import_module("botocore.httpsession")
     except ImportError:
@@ -66,30 +78,56 @@ def redirect(target: Target) -> Iterator[None]:
     for module, name, answer in CLIENTS:
         session = getattr(sys.modules.get(module), name, None)
         if session is not None:
-            replaced.append((session, session.send))
+            replaced.append((session, session.__init__, session.send))
+            session.__init__ = making(session.__init__, target)
             session.send = sending(session.send, answer, target)
     try:
         yield
     finally:
-        for session, send in replaced:
-            session.send = send
+        for session, init, send in replaced:
+            session.__init__, session.send = init, send
+
+
+def making(init: Callable[..., Any], target: Target) -> Callable[..., Any]:
+    @functools.wraps(init)
+    def make(self: Any, *args: Any, **options: Any) -> None:
+        init(self, *args, **options)
+        setattr(self, MADE_FOR, target)
+
+    return make
 
 
 def sending(send: Callable[..., Any], answer: Callable[..., Any], target: Target) -> Callable[..., Any]:
     """`send` of botocore, or of aiobotocore, which returns an awaitable, as `answer` then does."""
 
     def to_endpoint(self: Any, request: Any) -> Any:
-        url = redirected(request.url, target.endpoint)
-        if url != request.url:
-            request.url = url
-            if target.space is not None:
-                sign_for(request, target.space)
-        if urlsplit(url).netloc == urlsplit(target.endpoint).netloc:
-            if target.space is not None:
-                name_space(request, target.space)
+        if not hasattr(request, IS_DIRECTED):
+            setattr(request, IS_DIRECTED, True)
+            direct(request, target, made_before=getattr(self, MADE_FOR, None) is not target)
+        if place_of(request.url) == place_of(target.endpoint):
+            name_space(request, target.space)
             if target.is_mock:
                 refuse_active_moto()
         refusal = refusal_of(request, target.endpoint, checks_location=target.checks_location)
         return send(self, request) if refusal is None else answer(refusal, request.url)
 
     return to_endpoint
+
+
+def direct(request: Any, target: Target, *, made_before: bool) -> None:
+    """Gives a request for AWS, or of a client or a session that was kept, the endpoint and the keys of the target."""
+    names_its_server = hasattr(request, NAMES_ITS_SERVER)
+    key, place = key_of(request), place_of(target.endpoint)
+    url = redirected(request.url, target.endpoint)
+    if made_before and not names_its_server and place_of(url) != place and was_published(place_of(url), key):
+        url = moved(urlsplit(url), target.endpoint)
+    is_moved = url != request.url
+    request.url = url
+    if is_moved:
+        if not target.is_mock or was_key_published(key):
+            sign_for(request, target.space)
+    elif not names_its_server and place_of(url) == place:
+        if not target.is_mock:
+            refuse_keys_of_moto(key, target.space.access_key)
+        if is_kept_key(key, place, target.space, made_before=made_before):
+            sign_for(request, target.space)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import Any
+from typing import Any, Optional
 
 from ._space import Space
 
-SCOPE = re.compile(r"Credential=[^/]*/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
+SCOPE = re.compile(r"Credential=(?P<key>[^/]*)/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 TOKEN = "X-Amz-Security-Token"
 SPACE = "x-liteio-space"
 # Of presigned URLs, by version 4 and 2.
@@ -30,6 +30,12 @@ def sign_for(request: Any, space: Space) -> None:
         if name in request.headers:
             del request.headers[name]
     request.headers["Authorization"] = authorization_of(request, space, scope["service"], scope["region"], text_of(date))
+
+
+def key_of(request: Any) -> Optional[str]:
+    """The access key of a signature of version 4, in the header."""
+    scope = SCOPE.search(text_of(request.headers.get("Authorization")))
+    return scope["key"] if scope else None
 
 
 def name_space(request: Any, space: Space) -> None:

@@ -19,6 +19,8 @@ from ._records import Event, RecordedRequest
 Self = TypeVar("Self", bound="Space")
 # Socket timeout in addition to the waiting time of the server.
 WAIT_MARGIN_SECONDS = 10.0
+# Attribute of requests of the clients that a space makes: they go to its server, wherever the variables point.
+NAMES_ITS_SERVER = "_liteio_names_its_server"
 SERVICES = ("S3", "S3VECTORS", "IAM", "STS")
 
 
@@ -36,6 +38,7 @@ class Space:
         region: str,
     ) -> None:
         self._control_of_server = control
+        self._is_closed = False
         #: Name of the space; None for the main space of a server.
         self.name = name
         self._endpoint = endpoint
@@ -94,6 +97,7 @@ class Space:
         botocore: Any = importlib.import_module("botocore.session")
         # A missing profile would be an error, although it is not used.
         without_profile = botocore.Session(session_vars={"profile": (None, None, None, None)})
+        without_profile.register("before-send", name_its_server)
         return boto3.Session(
             botocore_session=without_profile,
             aws_access_key_id=self.access_key,
@@ -276,6 +280,7 @@ class Space:
         """Deletes the space and its contents. One that is deleted already stays so."""
         if self.name is not None:
             self._control.delete(f"/spaces/{segment(self.name)}")
+            self._is_closed = True
 
     def __enter__(self: Self) -> Self:
         return self
@@ -290,6 +295,11 @@ class Space:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._endpoint or 'not running'}, access_key={self.access_key!r})"
+
+
+def name_its_server(request: Any, **_: Any) -> None:
+    """A handler of botocore, which sends the request if it returns None."""
+    setattr(request, NAMES_ITS_SERVER, True)
 
 
 def inherited_environment(given: Optional[Dict[str, str]]) -> Dict[str, str]:

@@ -55,7 +55,7 @@ def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) ->
             stack.enter_context(environment_of_mock(server, region=options.get("region"), **switches))
             # Servers that a profile emulates take other locations.
             checks_location = options.get("profile") is None
-            stack.enter_context(redirect(Target(server.endpoint, checks_location=checks_location, is_mock=True)))
+            stack.enter_context(redirect(Target(server.endpoint, server, checks_location=checks_location, is_mock=True)))
             use = Use(options, switches, server)
             use.end = stack.pop_all()
         _uses.append(use)
