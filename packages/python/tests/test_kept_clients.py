@@ -213,3 +213,31 @@ def test_a_wrong_secret_of_the_key_of_the_space_stays_wrong(testing_server):
         wrong = boto3.client("s3", aws_access_key_id=space.access_key, aws_secret_access_key="wrong")
         with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
             wrong.list_buckets()
+
+
+class TestListingsOfS3fs:
+    """s3fs keeps the listing of a directory in the file system."""
+
+    def test_of_a_file_system_that_is_held_for_the_whole_suite(self, testing_server):
+        files = pytest.importorskip("s3fs").S3FileSystem()
+        for key in ("a", "b"):
+            with InSpace(testing_server) as space:
+                space.client().create_bucket(Bucket="photos")
+                space.client().put_object(Bucket="photos", Key=key, Body=b"hello")
+                assert files.ls("photos") == [f"photos/{key}"]
+
+    def test_after_reset_and_restore(self, testing_server):
+        s3fs = pytest.importorskip("s3fs")
+        with liteio.environment(testing_server):
+            held = [s3fs.S3FileSystem()]
+            testing_server.client().create_bucket(Bucket="photos")
+            testing_server.snapshot("empty")
+            for key in ("a", "b"):
+                testing_server.restore("empty")
+                held.append(s3fs.S3FileSystem())  # Equal to the others, but another one.
+                testing_server.client().put_object(Bucket="photos", Key=key)
+                assert [files.ls("photos") for files in held] == [[f"photos/{key}"]] * len(held)
+            testing_server.reset()
+            for files in held:
+                with pytest.raises(FileNotFoundError):
+                    files.ls("photos")

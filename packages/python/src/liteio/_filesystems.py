@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import weakref
 from typing import Any
 
 LEAVE = "__aexit__"
+# By identity: file systems with the same arguments are equal.
+_forgotten: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
 
 def forget_filesystems() -> None:
     """Makes s3fs, if it is loaded, create file systems anew: by its arguments alone it would return one of a server, a
-    space or a state that is over."""
+    space or a state that is over. Those that the suite holds lose their listings."""
     s3fs: Any = sys.modules.get("s3fs")
     if s3fs is None:
         return
     for filesystem in list(s3fs.S3FileSystem._cache.values()):
         close_on_its_loop(filesystem)
+        _forgotten[id(filesystem)] = filesystem
     s3fs.S3FileSystem.clear_instance_cache()
+    for filesystem in list(_forgotten.values()):
+        filesystem.invalidate_cache()
 
 
 def close_on_its_loop(filesystem: Any) -> None:
