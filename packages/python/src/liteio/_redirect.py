@@ -12,7 +12,7 @@ import importlib
 import re
 import sys
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ._moto import refuse_active_moto, refuse_keys_of_moto
