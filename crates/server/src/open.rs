@@ -117,15 +117,8 @@ pub(crate) async fn open(
     }
     if matches!(config.storage, Storage::Directory { .. }) {
         let store = store.clone();
-        // An unreadable record is told of by what needs it.
-        let missing = offload.run(move || store.sample_missing_keys().unwrap_or_default()).await;
-        for key in missing.unwrap_or_default().keys() {
-            tracing::warn!(
-                %key,
-                "objects are encrypted with a key that is not given, and cannot be read: start with all keys that \
-                 the directory needs, by --master-key-file, --kms-key-file or as they were given before"
-            );
-        }
+        // Beside the first requests: on a cold disk it may take longer than the rest of the start.
+        offload.start(move || tell_missing_keys(&store));
     }
     // After the store: the audit file may be in the data directory, which must be empty to become one. Nothing is
     // followed before the first request.
@@ -372,6 +365,20 @@ fn store_config(config: &Config) -> StoreConfig {
     store_config.events_keep_details = config.profile == Some(Profile::Minio);
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
+}
+
+/// Warns of keys that objects need and that are not given.
+fn tell_missing_keys(store: &Store) {
+    // An unreadable record is told of by what needs it.
+    let missing = store.sample_missing_keys().unwrap_or_default();
+    for key in missing.keys() {
+        tracing::warn!(
+            %key,
+            "objects are encrypted with a key that is not given, and cannot be read: start with all keys that \
+             the directory needs, by --master-key-file, --kms-key-file or as they were given before"
+        );
+    }
+    store.note_missing_keys(&missing);
 }
 
 #[cfg(test)]

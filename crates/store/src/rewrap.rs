@@ -102,8 +102,7 @@ impl Store {
     }
 
     /// The keys that are not configured, of a sample of the objects: one batch of the current ones and one of the older versions
-    /// of each bucket in one batch of buckets, so that a start with many objects takes no longer. Their number is
-    /// [`StoreStats::missing_keys`](crate::StoreStats::missing_keys) from then on.
+    /// of each bucket in one batch of buckets, so that it takes no longer with many objects.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] for an unreadable record.
@@ -121,8 +120,12 @@ impl Store {
                 }
             }
         }
-        self.shared().counters.missing_keys.store(missing.len() as u64, Ordering::Relaxed);
         Ok(missing)
+    }
+
+    /// Takes these as [`StoreStats::missing_keys`](crate::StoreStats::missing_keys).
+    pub fn note_missing_keys(&self, missing: &MissingKeys) {
+        self.shared().counters.missing_keys.store(missing.len() as u64, Ordering::Relaxed);
     }
 
     /// Calls `found` with the encrypted objects and uploads of each batch of records, by place.

@@ -21,8 +21,7 @@ pub struct StoreStats {
     pub damaged_reads: u64,
     /// Reads of encrypted objects whose key is not configured, since the store was opened.
     pub keyless_reads: u64,
-    /// Keys that a sample of the objects needs and that are not configured, as
-    /// [`Store::sample_missing_keys`](crate::Store::sample_missing_keys) has found.
+    /// Keys that a [sample](crate::Store::sample_missing_keys) of the objects needs and that are not configured.
     pub missing_keys: u64,
     /// Times that what was remembered of buckets or users was forgotten, since a server has changed something. This and
     /// the next one are of one of several servers.

@@ -275,7 +275,7 @@ fn the_health_tells_of_objects_whose_keys_the_server_lacks() {
 
 /// Without a request: who starts a server without its key file learns of it before its users do.
 #[test]
-fn a_start_without_the_key_of_objects_is_told_at_once() {
+fn a_start_without_the_key_of_objects_is_told_without_a_read() {
     let directory = directory();
     encrypted(&directory);
     let master = ids(&directory, "master.key");
@@ -290,10 +290,16 @@ fn a_start_without_the_key_of_objects_is_told_at_once() {
     ];
     for (given, missing, lacks_master) in rows {
         let running = serve(&directory, given);
-        let ready = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
-        let ready = String::from_utf8(ready).expect("text");
+        let ready = || {
+            let ready = ask(&running, Request::new("GET", "/_liteio/health/ready")).body;
+            String::from_utf8(ready).expect("text")
+        };
         let told = format!("the server lacks {missing} keys");
-        assert_eq!(ready.contains(&told), missing > 0, "{given:?}: {ready}");
+        // It looks beside the first requests.
+        while missing > 0 && !ready().contains(&told) {
+            std::thread::yield_now();
+        }
+        assert_eq!(ready().contains("lacks"), missing > 0, "{given:?}");
         let page = metrics(&running);
         assert!(page.contains(&format!("liteio_store_missing_keys {missing}\n")), "{given:?}");
         let (_, log) = running.signal("TERM");
