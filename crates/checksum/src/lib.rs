@@ -1,5 +1,6 @@
 //! Checksums of bodies: the ten algorithms of S3, and MD5 for the ETag.
 
+mod combiner;
 mod crc_combine;
 mod hasher;
 mod joined;
@@ -7,9 +8,9 @@ mod md5;
 mod sha256;
 
 use bytes::Bytes;
+use combiner::Combiner;
 use hasher::ChecksumHasher;
 use joined::Joined;
-use md5::Combiner;
 pub use md5::Md5;
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,6 @@ use tokio_postgres::error::Severity;
 use crate::config::PostgresConfig;
 use crate::error::{Fault, PostgresError, failed};
 use crate::fetch;
-use crate::gather::Gather;
 use crate::limits;
 use crate::pool::{Leased, Pool, Purpose, longer};
 use crate::session::Parameter;
@@ -25,7 +24,6 @@ pub(crate) struct Core {
     /// `None` once this is dropped.
     runtime: Option<Runtime>,
     pub(crate) pool: Pool,
-    pub(crate) gather: Gather,
     pub(crate) counters: Counters,
 }
 
@@ -53,13 +51,7 @@ impl Core {
             .enable_all()
             .build()
             .map_err(|error| PostgresError::Settings(format!("cannot start threads: {error}")))?;
-        let pool = Pool::new(config)?;
-        Ok(Self {
-            runtime: Some(runtime),
-            pool,
-            gather: Gather::default(),
-            counters: Counters::default(),
-        })
+        Ok(Self { runtime: Some(runtime), pool: Pool::new(config)?, counters: Counters::default() })
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

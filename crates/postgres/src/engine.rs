@@ -18,7 +18,7 @@ use crate::config::PostgresConfig;
 use crate::core::{Core, Counters};
 use crate::error::{Fault, PostgresError, damaged, failed};
 use crate::fetch::{self, column, positive};
-use crate::gather;
+use crate::gather::Gather;
 use crate::limits;
 use crate::locks;
 use crate::pool::Purpose;
@@ -34,6 +34,7 @@ use crate::wait::{Within, wait};
 #[derive(Debug)]
 pub struct Postgres {
     core: Arc<Core>,
+    gather: Arc<Gather>,
     cluster: String,
     id: ClusterId,
     fingerprint: Option<Vec<u8>>,
@@ -79,6 +80,7 @@ impl Postgres {
         // Processes begin with different shards.
         let shard = AtomicU32::new(RandomState::new().hash_one(run) as u32);
         Ok(Self {
+            gather: Gather::new(Arc::clone(&core)),
             core,
             cluster: config.cluster.clone(),
             id: meta.cluster,
@@ -209,7 +211,7 @@ impl Database for Postgres {
 
     fn fetch_later(&self, wants: Vec<Want>) -> Fetching {
         let runtime = self.core.runtime().clone();
-        Box::pin(Within::new(runtime, gather::fetch(Arc::clone(&self.core), wants)))
+        Box::pin(Within::new(runtime, Arc::clone(&self.gather).fetch(wants)))
     }
 
     fn commit(&self, worker: Worker, number: u64, group: &Group) -> Result<(), CommitError> {

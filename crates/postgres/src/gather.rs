@@ -1,4 +1,4 @@
-//! [`fetch`]: the rows of many requests by one statement.
+//! [`Gather`]: the rows of many requests by one statement.
 //!
 //! Each statement costs the database more than the rows that it finds. So only [`STATEMENTS_MAX`] of them run at a
 //! time, and the requests that come meanwhile wait for the end of one: then one statement fetches for all of them.
@@ -21,11 +21,14 @@ const STATEMENTS_MAX: usize = 4;
 /// Requests of one statement at most.
 const REQUESTS_MAX: usize = 64;
 
-/// The requests that wait.
-#[derive(Default)]
-pub(crate) struct Gather(Mutex<State>);
+/// Fetches of rows, gathered.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    core: Arc<Core>,
+    state: Mutex<State>,
+}
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     waiting: Vec<Waiting>,
     /// Statements that run.
@@ -33,36 +36,43 @@ struct State {
 }
 
 /// A request that waits.
+#[derive(Debug)]
 struct Waiting {
     wants: Vec<Want>,
     answer: oneshot::Sender<Result<Fetched, KvError>>,
 }
 
 /// The place of a statement that runs. The next one begins when it is dropped.
-struct Place(Arc<Core>);
+struct Place(Arc<Gather>);
 
-/// Fetches rows as [`Core::fetch`], with what others want at the same time. What it answers is of a moment after
-/// the call.
-///
-/// # Errors
-/// Those of [`Core::fetch`].
-pub(crate) async fn fetch(core: Arc<Core>, wants: Vec<Want>) -> Result<Fetched, KvError> {
-    let waits = {
-        let mut state = core.gather.0.lock();
-        if state.statements < STATEMENTS_MAX {
-            state.statements += 1;
-            Err(wants)
-        } else {
-            let (answer, answered) = oneshot::channel();
-            state.waiting.push(Waiting { wants, answer });
-            Ok(answered)
-        }
-    };
-    match waits {
-        Ok(answered) => answered.await.unwrap_or_else(|_| Err(no_answer())),
-        Err(wants) => {
-            let _place = Place(Arc::clone(&core));
-            core.fetch(&Request::new(&wants)).await
+impl Gather {
+    pub(crate) fn new(core: Arc<Core>) -> Arc<Self> {
+        Arc::new(Self { core, state: Mutex::default() })
+    }
+
+    /// Fetches rows as [`Core::fetch`], with what others want at the same time. What it answers is of a moment after
+    /// the call.
+    ///
+    /// # Errors
+    /// Those of [`Core::fetch`].
+    pub(crate) async fn fetch(self: Arc<Self>, wants: Vec<Want>) -> Result<Fetched, KvError> {
+        let waits = {
+            let mut state = self.state.lock();
+            if state.statements < STATEMENTS_MAX {
+                state.statements += 1;
+                Err(wants)
+            } else {
+                let (answer, answered) = oneshot::channel();
+                state.waiting.push(Waiting { wants, answer });
+                Ok(answered)
+            }
+        };
+        match waits {
+            Ok(answered) => answered.await.unwrap_or_else(|_| Err(no_answer())),
+            Err(wants) => {
+                let place = Place(self);
+                place.0.core.fetch(&Request::new(&wants)).await
+            }
         }
     }
 }
@@ -70,7 +80,7 @@ pub(crate) async fn fetch(core: Arc<Core>, wants: Vec<Want>) -> Result<Fetched, 
 impl Drop for Place {
     fn drop(&mut self) {
         let next: Vec<_> = {
-            let mut state = self.0.gather.0.lock();
+            let mut state = self.0.state.lock();
             state.waiting.retain(|it| !it.answer.is_closed());
             let count = state.waiting.len().min(REQUESTS_MAX);
             state.statements -= usize::from(count == 0);
@@ -78,7 +88,7 @@ impl Drop for Place {
         };
         if !next.is_empty() {
             let place = Self(Arc::clone(&self.0));
-            self.0.runtime().spawn(fetch_for_all(place, next));
+            self.0.core.runtime().spawn(fetch_for_all(place, next));
         }
     }
 }
@@ -100,7 +110,7 @@ async fn fetch_for_all(place: Place, waiting: Vec<Waiting>) {
     };
     let places: Vec<Vec<usize>> =
         waiting.iter().map(|it| it.wants.iter().map(&mut place_of).collect()).collect();
-    let fetched = place.0.fetch(&Request::new(&wants)).await;
+    let fetched = place.0.core.fetch(&Request::new(&wants)).await;
     drop(place);
     for (request, places) in waiting.into_iter().zip(places) {
         let answer = fetched.as_ref().map_err(Clone::clone).map(|it| Fetched {

@@ -8,16 +8,16 @@
 use super::steps::{Block, SINES, compress, steps};
 
 /// One stream: its state, and whole blocks to digest next.
-pub(super) struct Lane<'lane> {
-    pub(super) state: &'lane mut [u32; 4],
-    pub(super) blocks: &'lane [Block],
+pub(crate) struct Lane<'lane> {
+    pub(crate) state: &'lane mut [u32; 4],
+    pub(crate) blocks: &'lane [Block],
 }
 
 /// The kernel of one kind of processor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kernel {
+pub(crate) struct Kernel {
     /// The most streams that gain from being digested together.
-    pub(super) lanes_max: usize,
+    pub(crate) lanes_max: usize,
     /// The fewest streams that are faster in vectors than in pairs.
     lanes_min: usize,
     compress: fn(&mut [Lane<'_>], usize),
@@ -27,7 +27,7 @@ const PAIRS: Kernel = Kernel { lanes_max: 2, lanes_min: 1, compress: compress_pa
 
 impl Kernel {
     /// The kernels that this processor can run, fastest first. The last one has no vectors.
-    pub(super) fn available() -> Vec<Self> {
+    pub(crate) fn available() -> Vec<Self> {
         let mut available = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -47,13 +47,13 @@ impl Kernel {
     }
 
     #[cfg(test)]
-    pub(super) fn for_tests(lanes_max: usize, compress: fn(&mut [Lane<'_>], usize)) -> Self {
+    pub(crate) fn for_tests(lanes_max: usize, compress: fn(&mut [Lane<'_>], usize)) -> Self {
         Self { lanes_max, lanes_min: 2, compress }
     }
 
     /// Digests the next blocks of each lane, as many as all lanes have but at most `most`. Returns
     /// their number.
-    pub(super) fn compress(self, lanes: &mut [Lane<'_>], most: usize) -> usize {
+    pub(crate) fn compress(self, lanes: &mut [Lane<'_>], most: usize) -> usize {
         let count = lanes.iter().map(|lane| lane.blocks.len()).min().unwrap_or(0).min(most);
         match lanes.len() < self.lanes_min {
             true => compress_pairs(lanes, count),

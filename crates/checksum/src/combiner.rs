@@ -1,5 +1,5 @@
 //! Flat combining: one thread or task digests the pieces of all bodies that arrive at the same time,
-//! with a lane for each ([`super::lanes`]).
+//! with a lane for each (`md5/lanes/`).
 //!
 //! ```text
 //! update ─┬─► leads: own pieces and queued ones, step by step ─► own are digested ─► resigns
@@ -26,10 +26,9 @@ use std::task::Poll;
 use bytes::{Buf as _, Bytes};
 use parking_lot::Mutex;
 
-use super::lanes::{Kernel, Lane};
-use super::steps::BLOCK_BYTES;
-use crate::joined::Joined;
-use crate::sha256::{self, Stream};
+use super::joined::Joined;
+use super::md5::{BLOCK_BYTES, Kernel, Lane};
+use super::sha256::{self, Stream};
 
 /// Blocks of each lane between two looks at the queue: some 15 µs.
 const STEP_BLOCKS: usize = 128;
