@@ -247,15 +247,16 @@ impl Space {
         self.s3.preflight(headers, origin).await.is_ok()
     }
 
-    /// Records that a request was for this space, with its operation if it is one of S3 or S3
-    /// Vectors.
+    /// Records that a request was for this space, with its operation if it is one of S3, S3 Vectors, IAM or STS.
     pub fn note(&self, origin: &Origin, operation: Option<&str>) {
         origin.found.note_locale(&self.locale);
-        let known = operation
-            .and_then(s3::known_operation)
-            .or_else(|| operation.and_then(vectors::known_operation));
-        if let Some(name) = known {
-            origin.found.note_operation(name);
+        let Some(name) = operation else { return };
+        let of_iam =
+            || iam::operation_names().chain(iam::STS_OPERATIONS).find(|known| *known == name);
+        let known = s3::known_operation(name);
+        let known = known.or_else(|| vectors::known_operation(name)).or_else(of_iam);
+        if let Some(known) = known {
+            origin.found.note_operation(known);
         }
     }
 

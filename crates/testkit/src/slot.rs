@@ -110,10 +110,15 @@ impl Slot {
     ) -> Reply {
         let space = self.space();
         // A preflight request is not an operation, so no rule can match it.
-        if self.faults.is_empty() || *request.method() == Method::OPTIONS {
+        if *request.method() == Method::OPTIONS {
             return space.call(request, origin, allowance).await;
         }
         let name = operation(&mut request, origin).await?;
+        if self.faults.is_empty() {
+            let reply = space.call(request, origin, allowance).await;
+            note_refused(&space, origin, name.as_deref(), &reply);
+            return reply;
+        }
         let vectors = vector_names(&mut request).await?;
         if let Some((bucket, index)) = &vectors {
             origin.found.note_vectors(bucket, index.as_deref());
@@ -136,6 +141,7 @@ impl Slot {
             }
             (None, None) => space.call(Request::from_parts(head, body), origin, allowance).await,
         };
+        note_refused(&space, origin, name.as_deref(), &reply);
         let reply = match (reply, effects.bytes_per_second) {
             (Ok(response), Some(rate)) => {
                 Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate))))
@@ -153,5 +159,13 @@ impl Slot {
             }
             (reply, None) => reply,
         }
+    }
+}
+
+/// Notes the operation of a request that was refused before its service did: one with an expired URL or a wrong signature. Without it, a
+/// wait for the refused operation would reach its time limit.
+fn note_refused(space: &Space, origin: &Origin, operation: Option<&str>, reply: &Reply) {
+    if reply.is_err() {
+        space.note(origin, operation);
     }
 }

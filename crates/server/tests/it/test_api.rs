@@ -382,6 +382,46 @@ async fn requests_are_kept_without_their_secrets() {
 }
 
 #[tokio::test]
+async fn requests_that_are_refused_before_their_operation_have_its_name() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let url = server.request("GET", "/bucket/key").presigned("60");
+    told(&server, "PUT", "/clock", json!({ "advance_ms": 3_600_000 })).await;
+    let wrong = User { access_key: "alice-key", secret_key: "of another", id: "" };
+    let stranger = User { access_key: "stranger", secret_key: "of-a-stranger", id: "" };
+    let refused = async || {
+        let expired = server.request("GET", &url).anonymous().send().await;
+        expired.expect_error(403, "AccessDenied");
+        let put = server.request("PUT", "/bucket/key").by(wrong).body("x").send().await;
+        put.expect_error(403, "SignatureDoesNotMatch");
+        let get = server.request("GET", "/bucket?versions").by(stranger).send().await;
+        get.expect_error(403, "InvalidAccessKeyId");
+        server.vectors("CreateIndex", "{}").by(stranger).send().await.expect_status(403);
+        let form = "Action=CreateUser&UserName=carl";
+        server.form("iam", form).by(stranger).send().await.expect_status(403);
+        let form = "Action=GetSessionToken&DurationSeconds=900";
+        server.form("sts", form).by(stranger).send().await.expect_status(403);
+    };
+    refused().await;
+    // The same beside a rule for other requests.
+    told(&server, "POST", "/faults", json!({ "bucket": "other", "status": 503 })).await;
+    refused().await;
+    let path = "/requests/wait?operation=*&status=403&count=12";
+    let found = told(&server, "GET", path, Value::Null).await["requests"].clone();
+    let found = found.as_array().expect("requests").iter();
+    let operations: Vec<_> = found.map(|it| it["operation"].clone()).collect();
+    let once = [
+        "GetObject",
+        "PutObject",
+        "ListObjectVersions",
+        "CreateIndex",
+        "CreateUser",
+        "GetSessionToken",
+    ];
+    assert_eq!(operations, [once, once].concat());
+}
+
+#[tokio::test]
 async fn events_of_any_bucket_can_be_waited_for() {
     let server = server().await;
     server.bucket("bucket").await;
