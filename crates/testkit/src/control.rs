@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use jiff::Timestamp;
-use liteio_store::{BucketName, ShiftedClock, StoreError};
+use liteio_store::{BucketName, ShiftedClock, Store, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,6 +19,10 @@ use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
 /// Limit of snapshots per space.
 const SNAPSHOTS_MAX: usize = 100;
+/// Limit of the days that a jump of the clock walks one by one: rules count in days up to a year, rarely more.
+const WALKED_DAYS_MAX: usize = 400;
+/// Limit of the versions that these walks look at, after which the jump goes to its end: about a second.
+const WALKED_VERSIONS_MAX: u64 = 100_000;
 /// The latest time that a clock can be set to, 9999-12-31.
 const TIME_MS_MAX: i64 = 253_402_214_400_000;
 
@@ -120,7 +124,7 @@ impl TestControl {
     }
 
     /// Moves the clock by this many milliseconds, forwards or backwards; lifecycle rules run at
-    /// once, restores that are due end, and inventories that are due are written.
+    /// once, day by day, restores that are due end, and inventories that are due are written.
     ///
     /// # Errors
     /// [`TestError`] if the time is out of range.
@@ -321,8 +325,8 @@ impl TestApi {
         self.shift(&slot, 0).await
     }
 
-    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, ends restores, writes
-    /// inventories, and maintains tables.
+    /// Shifts the clock of a space, applies the lifecycle rules that are due on each day until then, ends restores, writes inventories, and
+    /// maintains tables.
     async fn shift(&self, slot: &Slot, offset_ms: i64) -> Result<(), ApiError> {
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
         let then = shown - slot.clock.offset_ms();
@@ -330,9 +334,12 @@ impl TestApi {
         if !(0..=TIME_MS_MAX).contains(&then) {
             return Err(no_such_time());
         }
-        slot.clock.set_offset_ms(offset_ms);
         let space = slot.space();
-        let walked = space.app.blocking(|store| -> Result<(), StoreError> {
+        let clock = Arc::clone(&slot.clock);
+        let walked = space.app.blocking(move |store| -> Result<(), StoreError> {
+            let days = walk_days(store, &clock, shown, then);
+            clock.set_offset_ms(offset_ms);
+            days?;
             // A running pass continues from its position with the new time; then a full pass
             // follows.
             if store.lifecycle_state()?.is_running {
@@ -347,6 +354,27 @@ impl TestApi {
         maintained.map_err(|error| internal(error.to_string()))?;
         Ok(())
     }
+}
+
+/// Walks the lifecycle once for each day before that of `then_ms`, as it would without a jump: a version that expires becomes noncurrent
+/// on its own day, so that the rules for noncurrent versions count from there. The clock is left at the last of these days.
+fn walk_days(
+    store: &Store,
+    clock: &ShiftedClock,
+    now_ms: i64,
+    then_ms: i64,
+) -> Result<(), StoreError> {
+    let day_ms = i64::try_from(store.lifecycle_day_ms()).unwrap_or(i64::MAX);
+    let offset_ms = clock.offset_ms();
+    let mut looked_at = 0;
+    for day in (now_ms / day_ms + 1..then_ms / day_ms).take(WALKED_DAYS_MAX) {
+        clock.set_offset_ms(offset_ms + (day * day_ms - now_ms));
+        looked_at += store.run_lifecycle()?.looked_at;
+        if looked_at > WALKED_VERSIONS_MAX {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn in_memory(slot: &Slot) -> Result<(), ApiError> {

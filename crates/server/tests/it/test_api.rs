@@ -422,6 +422,27 @@ async fn requests_that_are_refused_before_their_operation_have_its_name() {
 }
 
 #[tokio::test]
+async fn rules_that_build_on_each_other_are_done_after_one_jump() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    server.put("/bucket?versioning", versioning).await.expect_status(200);
+    server.put("/bucket/key", "old").await.expect_status(200);
+    let rules = "<LifecycleConfiguration><Rule><ID>r</ID><Status>Enabled</Status><Filter></Filter>\
+        <Expiration><Days>1</Days></Expiration><NoncurrentVersionExpiration><NoncurrentDays>1\
+        </NoncurrentDays></NoncurrentVersionExpiration></Rule><Rule><ID>markers</ID>\
+        <Status>Enabled</Status><Filter></Filter><Expiration><ExpiredObjectDeleteMarker>true\
+        </ExpiredObjectDeleteMarker></Expiration></Rule></LifecycleConfiguration>";
+    server.put("/bucket?lifecycle", rules).await.expect_status(200);
+    let clock = told(&server, "PUT", "/clock", json!({ "advance_ms": 30_u64 * 86_400_000 })).await;
+    assert_eq!(clock["offset_ms"], 30_u64 * 86_400_000);
+    let left = server.get("/bucket?versions").await.expect_status(200).text();
+    assert!(!left.contains("<Key>"), "{left}");
+    // A jump of thousands of years ends, too.
+    told(&server, "PUT", "/clock", json!({ "now": "9999-01-01T00:00:00Z" })).await;
+}
+
+#[tokio::test]
 async fn events_of_any_bucket_can_be_waited_for() {
     let server = server().await;
     server.bucket("bucket").await;
