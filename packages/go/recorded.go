@@ -51,7 +51,7 @@ func describeRequests(requests []Request) string {
 	}
 	for _, request := range requests {
 		resource := strings.TrimSuffix(request.Bucket+"/"+request.Key, "/")
-		line := []string{request.Operation, resource, fmt.Sprint(request.Status), request.Code}
+		line := []string{request.name(), resource, fmt.Sprint(request.Status), request.Code}
 		lines = append(lines, strings.Join(strings.Fields(strings.Join(line, " ")), " "))
 	}
 	return strings.Join(lines, "\n")

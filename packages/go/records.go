@@ -3,6 +3,7 @@ package liteio
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,9 +15,13 @@ import (
 const namedMax = 10
 
 // RequestFilter selects recorded requests. The strings are patterns with * and ?, such as "Put*" or "5??"; an empty
-// one matches all.
+// one matches all. Clients send the operation ListObjects or ListObjectsV2: "ListObjects*" matches both.
 type RequestFilter struct {
-	Operation, Bucket, Key, Method, Status, User string
+	Operation, Bucket, Key, Method, Status string
+	// User is the sender: the access key of the owner of the space, the ARN of a user, such as
+	// arn:aws:iam::000000000000:user/bob, or that of a session, arn:aws:sts::000000000000:assumed-role/ROLE/SESSION. "*/bob" matches
+	// the user bob. Requests without a valid signature have none.
+	User string
 	// Since is the first sequence number that matches: last.Sequence+1 waits for what comes after last.
 	Since int64
 }
@@ -79,35 +84,56 @@ func (s *Space) ClearRequests() error {
 }
 
 // WaitForRequest waits until count requests match, including earlier ones. A timeout returns ErrTimeout, with the filter and
-// the operations that were recorded.
+// the operations that were recorded, and their users if the filter has one.
 func (s *Space) WaitForRequest(filter RequestFilter, count int, timeout time.Duration) ([]Request, error) {
 	query := filter.query()
 	query.Set("count", strconv.Itoa(count))
 	var answer struct{ Requests []Request }
 	err := s.wait("/requests/wait", query, timeout, &answer)
 	if errors.Is(err, ErrTimeout) {
-		err = fmt.Errorf("%w The recorded operations are: %s", err, s.operations())
+		err = fmt.Errorf("%w %s", err, s.recorded(filter))
 	}
 	return answer.Requests, err
 }
 
-// operations has the names of the recorded operations, so that a filter with another one is seen.
-func (s *Space) operations() string {
+// recorded has the names of the recorded operations, and their users if the filter has one, so that a filter with another one is seen.
+func (s *Space) recorded(filter RequestFilter) string {
 	requests, err := s.Requests(RequestFilter{})
 	if err != nil {
-		return err.Error()
+		return "The recorded operations are: " + err.Error()
 	}
-	names := []string{}
+	operations, users := []string{}, []string{}
 	for _, request := range requests {
-		if !slices.Contains(names, request.Operation) {
-			names = append(names, request.Operation)
+		operations = append(operations, request.name())
+		if request.User != "" {
+			users = append(users, request.User)
 		}
 	}
+	seen := "The recorded operations are: " + each(operations)
+	if filter.User != "" {
+		seen += "; their users are: " + each(users)
+	}
+	return seen
+}
+
+// each has each name once.
+func each(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// name is the operation, or the method of a request without one: a preflight request, or one that was refused early.
+func (r Request) name() string {
+	switch {
+	case r.Operation != "":
+		return r.Operation
+	case r.Status >= http.StatusBadRequest:
+		return r.Method + " (refused before its operation was known)"
+	}
+	return r.Method
 }
 
 // WaitForEvent waits until an event matches, without a notification configuration. A timeout returns ErrTimeout, with the filter

@@ -2,6 +2,7 @@ package liteio_test
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"reflect"
 	"strings"
@@ -299,6 +300,54 @@ func TestAMistypedOperationIsRefusedAtOnce(t *testing.T) {
 	_, space := start(t)
 	_, err := space.WaitForRequest(liteio.RequestFilter{Operation: "PutObjct"}, 1, time.Minute)
 	if err == nil || !strings.Contains(err.Error(), `did you mean "PutObject"?`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAWaitThatEndsNamesTheUsersOfItsFilter(t *testing.T) {
+	_, space := start(t)
+	_, err := space.WaitForRequest(liteio.RequestFilter{User: space.AccessKey}, 2, 10*time.Second)
+	need(t, err)
+	_, err = space.WaitForRequest(liteio.RequestFilter{User: "nobody"}, 1, time.Millisecond)
+	users := "; their users are: " + space.AccessKey
+	if !errors.Is(err, liteio.ErrTimeout) || !strings.HasSuffix(err.Error(), users) {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = space.WaitForRequest(liteio.RequestFilter{Key: "none"}, 1, time.Millisecond)
+	if err == nil || strings.Contains(err.Error(), "users") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestARefusedRequestIsNamed(t *testing.T) {
+	_, space := start(t)
+	target := presign(space, "/bucket/key")
+	_, err := space.AdvanceClock(2 * time.Hour)
+	need(t, err)
+	if code := status(t, target); code != 403 {
+		t.Errorf("the status is %d", code)
+	}
+	_, err = space.WaitForRequest(liteio.RequestFilter{Operation: "GetObject", Status: "403"}, 1, 10*time.Second)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnUnknownOperationOfARefusedRequestIsTold(t *testing.T) {
+	_, space := start(t)
+	// Of S3 Tables the operation is not known before the request is authenticated.
+	request, err := http.NewRequest("GET", space.Endpoint+"/buckets", nil)
+	need(t, err)
+	request.Header.Set("Authorization",
+		"AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/s3tables/aws4_request, SignedHeaders=host, Signature=x")
+	request.Header.Set("X-Liteio-Space", space.Name)
+	response, err := http.DefaultClient.Do(request)
+	need(t, err)
+	need(t, response.Body.Close())
+	_, err = space.WaitForRequest(liteio.RequestFilter{Status: "4??"}, 1, 10*time.Second)
+	need(t, err)
+	_, err = space.WaitForRequest(liteio.RequestFilter{Key: "none"}, 1, time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "GET (refused before its operation was known)") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -62,6 +62,10 @@ export interface RequestFilter {
   key?: string | undefined;
   method?: string | undefined;
   status?: number | string | undefined;
+  /**
+   * The sender: the access key of the owner of the space, or an ARN, `arn:aws:iam::000000000000:user/bob` or
+   * `arn:aws:sts::000000000000:assumed-role/ROLE/SESSION`.
+   */
   user?: string | undefined;
   /** The first sequence number to match: `last.sequence + 1` for those after `last`. */
   since?: number | undefined;

@@ -191,19 +191,20 @@ class Space {
       // The server says how many there were: `2 of 3 came within …`.
       const there = Number(/^\d+(?= of \d+ came)/.exec(error.text)?.[0] ?? 0);
       const seen = there > 0 ? `${there} of ${count} ${what} matched` : "nothing matched";
-      const recorded = await this.lastRecorded(what);
+      const recorded = await this.lastRecorded(what, filter?.user !== undefined);
       throw new WaitTimeout(`${seen} ${JSON.stringify(filter)} within ${timeout} ms; recorded: ${recorded}`);
     }
   }
 
-  /** The last requests or events of this space, each in a few words. */
-  async lastRecorded(what) {
+  /** The last requests or events of this space, each in a few words; requests with their users if the filter has one. */
+  async lastRecorded(what, withUsers) {
     const query = { count: 1, timeout_ms: 1 };
     // 408 without any.
     const { [what]: all = [] } = await this.call("GET", `/${what}/wait`, query).catch(() => ({}));
-    const shown = all.slice(-RECORDED_SHOWN).map(({ operation, name, bucket, key, status }) => {
+    const shown = all.slice(-RECORDED_SHOWN).map(({ operation, name, method, bucket, key, status, user }) => {
       const target = [bucket, key].filter((it) => it).join("/");
-      return [operation ?? name, target, status].filter((it) => it).join(" ");
+      const by = withUsers && user ? `by ${user}` : "";
+      return [operation ?? name ?? method, target, status, by].filter((it) => it).join(" ");
     });
     return [...(all.length > shown.length ? ["…"] : []), ...shown].join(", ") || "nothing";
   }

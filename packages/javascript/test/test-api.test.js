@@ -300,6 +300,12 @@ withSpace("waiting ends before the limit of Vitest and Jest for a test", async (
   await assert.rejects(space.waitForEvent({ key: "never" }), /^WaitTimeout: nothing matched {"key":"never"} within 4000 ms; recorded: nothing$/);
 });
 
+withSpace("waiting for a user ends with the users that came", async (space) => {
+  await put(space);
+  await space.waitForRequest({ operation: "PutObject" });
+  await assert.rejects(space.waitForRequest({ user: "bob" }, { timeout: 50 }), (error) => error.message.endsWith(` 200 by ${space.accessKeyId}`));
+});
+
 withSpace("waiting for several ends with an error that says how many there were", async (space) => {
   const short = (message) => (error) => error instanceof WaitTimeout && message.test(error.message);
   await put(space);

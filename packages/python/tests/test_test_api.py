@@ -351,6 +351,14 @@ def test_waiting_ends_with_what_came_last(space):
     assert len(last) == 3 and "PutObject bucket/d 200" in last
 
 
+def test_waiting_for_a_user_ends_with_the_users_that_came(space):
+    put(space, "a")
+    space.wait_for_request(operation="PutObject")
+    with pytest.raises(liteio.WaitTimeout) as error:
+        space.wait_for_request(user="bob", timeout=0.05)
+    assert str(error.value).endswith(f"PutObject bucket/a 200 by {space.access_key}")
+
+
 def test_waiting_ends_with_an_error_that_names_the_filters(space):
     with pytest.raises(liteio.WaitTimeout, match="operation='PutObject'"):
         space.wait_for_request(operation="PutObject", timeout=0.05)

@@ -17,13 +17,16 @@ def matched(told: str, count: int, what: str) -> str:
     return f"{there} of {count} {what} matched" if there else "nothing matched"
 
 
-def last_of(control: Control, what: str, space: Optional[str]) -> str:
-    """The last requests or events of a space, without a filter: mostly one of them is the one that was meant."""
+def last_of(control: Control, what: str, space: Optional[str], with_users: bool = False) -> str:
+    """The last requests or events of a space, without a filter: mostly one of them is the one that was meant. Requests
+    have their users if the filter has one."""
     records = all_of(control, what, space)
     if not records:
         return f"there were no {what}"
     name = request_in_words if what == "requests" else event_in_words
-    return f"the last {what}: " + ", ".join(name(record) for record in records[-LAST:])
+    shown = records[-LAST:]
+    by = [f" by {record['user']}" if with_users and record.get("user") else "" for record in shown]
+    return f"the last {what}: " + ", ".join(name(record) + user for record, user in zip(shown, by))
 
 
 def all_of(control: Control, what: str, space: Optional[str]) -> List[Dict[str, Any]]:

@@ -204,7 +204,8 @@ class Space:
     ) -> List[RecordedRequest]:
         """The recorded requests that match, oldest first. A request is recorded shortly after its answer:
         use wait_for_request() right after a request. The filters are patterns with * and ?, such as
-        operation="Put*" or status="5??"; `since` is a sequence number."""
+        operation="Put*" or status="5??"; `since` is a sequence number. `user` is the access key of the owner of the
+        space, or an ARN: arn:aws:iam::000000000000:user/bob, arn:aws:sts::000000000000:assumed-role/ROLE/SESSION."""
         query = dict(
             operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
             limit=limit, space=self.name,
@@ -273,7 +274,7 @@ class Space:
                 raise
             seen = matched(error.message, count, what)
             given = ", ".join(f"{name}={value!r}" for name, value in filters.items() if value is not None)
-            last = last_of(self._control, what, self.name)
+            last = last_of(self._control, what, self.name, with_users=filters.get("user") is not None)
             raise WaitTimeout(f"{' '.join(filter(None, (seen, given)))} within {timeout} s; {last}") from None
 
     def close(self) -> None:

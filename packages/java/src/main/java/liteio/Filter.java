@@ -44,7 +44,10 @@ public final class Filter {
         return with("status", pattern);
     }
 
-    /** For requests. */
+    /**
+     * For requests: the access key of the owner of the space, or an ARN, {@code arn:aws:iam::000000000000:user/bob} or
+     * {@code arn:aws:sts::000000000000:assumed-role/ROLE/SESSION}.
+     */
     public Filter user(String pattern) {
         return with("user", pattern);
     }

@@ -209,16 +209,22 @@ public class LiteIOSpace implements AutoCloseable {
             String there = came.find() ? came.group(1) : "0";
             String seen = there.equals("0") ? "nothing" : there + " of " + count + " " + what;
             throw new LiteIOException.Timeout(seen + " matched " + filter + " within " + most.toMillis() / 1000.0 + " s; "
-                    + last(what, read));
+                    + last(what, read, filter.containsKey("user")));
         }
     }
 
-    /** The last requests or events, without a filter. Events have no list: a wait that is over at once has all. */
-    private <T> String last(String what, Function<JsonObject, T> read) {
+    /**
+     * The last requests or events, without a filter; requests with their users if the filter has one. Events have no list: a wait that is
+     * over at once has all.
+     */
+    private <T> String last(String what, Function<JsonObject, T> read, boolean withUsers) {
         Map<String, String> query = query();
         query.put("timeout_ms", "1");
         try {
-            List<T> all = Json.list(control.call("GET", "/" + what + "/wait", query, null), what, read);
+            List<String> all = Json.list(control.call("GET", "/" + what + "/wait", query, null), what, record -> {
+                String user = withUsers ? Json.text(record, "user") : null;
+                return read.apply(record) + (user == null ? "" : " by " + user);
+            });
             return "the last " + what + ": " + all.subList(Math.max(0, all.size() - LAST_SHOWN), all.size());
         } catch (LiteIOException error) {
             if (error.status() != 408) {

@@ -47,6 +47,7 @@ public final class RecordedRequest {
 
     @Override
     public String toString() {
-        return method + " " + bucket + "/" + key + " (" + operation + "): " + status;
+        String named = operation == null ? "" : " (" + operation + ")";
+        return method + " " + bucket + "/" + key + named + ": " + status;
     }
 }

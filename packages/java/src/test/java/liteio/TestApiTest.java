@@ -255,6 +255,15 @@ class TestApiTest {
     }
 
     @Test
+    void waitingForAUserEndsWithTheUsersThatCame() {
+        space.waitForRequest(Filter.of().operation("PutObject"));
+        Filter bob = Filter.of().user("bob");
+        String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(bob, 1, Duration.ofMillis(50)))
+                .getMessage();
+        assertTrue(said.endsWith("PUT bucket/key (PutObject): 200 by " + space.accessKey() + "]"), said);
+    }
+
+    @Test
     void waitingForMoreSaysHowManyThereWere() {
         Filter puts = Filter.of().operation("PutObject");
         space.waitForRequest(puts);
