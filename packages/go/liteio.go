@@ -8,6 +8,7 @@ package liteio
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,7 +22,9 @@ const defaultRegion = "us-east-1"
 // The name of the embedded field, because Space is a method of Server.
 type mainSpace = Space
 
-// Server is a server, and its main space.
+// Server is a server, and its main space, whose fields and methods it has: Endpoint, AccessKey, SecretKey and Region; Env and Setenv;
+// Reset, Snapshot and Restore; Fault; Now, SetClock and AdvanceClock; Requests, WaitForRequest and WaitForEvent. Space has their
+// documentation: go doc liteio.Space.
 type Server struct {
 	*mainSpace
 	// process is nil for a server of Connect.
@@ -50,7 +53,10 @@ func Start(t testing.TB, options ...Option) *Server {
 // Run starts a server; Stop stops it.
 func Run(options ...Option) (*Server, error) {
 	settings := settings{environment: map[string]string{}}
-	for _, option := range options {
+	for place, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("option %d of %d is nil: leave it out", place+1, len(options))
+		}
 		option(&settings)
 	}
 	if err := settings.refuse(); err != nil {
@@ -174,7 +180,8 @@ func (s *Server) Spaces() ([]string, error) {
 	return names, nil
 }
 
-// ErrNoBinary is the error of a start that found no server binary.
+// ErrNoBinary is the error of a start that found no server binary on PATH, and was given none: one of Binary or LITEIO_BINARY that is not
+// there is another error, since a suite that is left out without a binary should not be left out for a mistyped path.
 var ErrNoBinary = errors.New("the LiteIO binary was not found: set LITEIO_BINARY to its path, or put the program " +
 	"`liteio` on PATH")
 

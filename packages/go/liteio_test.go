@@ -331,7 +331,8 @@ func TestTheBinaryIsLookedFor(t *testing.T) {
 		t.Errorf("found %s, %v", found, err)
 	}
 	t.Setenv("LITEIO_BINARY", "/nowhere")
-	if _, err := liteio.FindBinary(""); err == nil || !strings.Contains(err.Error(), "LITEIO_BINARY: /nowhere") {
+	_, err = liteio.FindBinary("")
+	if err == nil || errors.Is(err, liteio.ErrNoBinary) || !strings.Contains(err.Error(), "LITEIO_BINARY: /nowhere") {
 		t.Errorf("the error is %v", err)
 	}
 	t.Setenv("LITEIO_BINARY", "bin/liteio")

@@ -45,13 +45,15 @@ func Region(name string) Option { return func(s *settings) { s.region = name } }
 // `go test` runs packages beside each other.
 func Port(port int) Option { return func(s *settings) { s.port = port } }
 
-// Arguments adds flags of `liteio server`, except those of credentials, region, data directory, address and TLS.
+// Arguments adds flags of `liteio server`, except those of credentials, region, data directory, address and TLS. A flag and its value are
+// two arguments, or one with =.
 func Arguments(arguments ...string) Option {
 	return func(s *settings) { s.arguments = append(s.arguments, arguments...) }
 }
 
 // Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. Those of
-// credentials, region, data directory, address and TLS are refused, and so is a variable LITEIO_… that the server does not know.
+// credentials, region, data directory, address and TLS are refused, and so is a variable LITEIO_… that the server does not know, or that
+// has no effect beside another option.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -114,7 +115,7 @@ func (p *process) waitUntilReady(found <-chan string) error {
 	case <-p.ended:
 		return p.failure()
 	case <-late.C:
-		return p.lateness("no address was printed")
+		return fmt.Errorf("%w%s", p.lateness("no address was printed"), p.doubt())
 	}
 	control := newControl(p.endpoint)
 	target := p.endpoint + readyPath
@@ -137,12 +138,20 @@ func (p *process) waitUntilReady(found <-chan string) error {
 }
 
 func (p *process) failure() error {
-	return fmt.Errorf("the server %s has ended, %s: %s", p.binary, p.end(), inOptions.Replace(p.said()))
+	return fmt.Errorf("the server %s has ended, %s: %s%s", p.binary, p.end(), inOptions.Replace(p.said()), p.doubt())
 }
 
 // lateness has what was last seen of a server that is not ready.
 func (p *process) lateness(seen string) error {
 	return fmt.Errorf("the server %s was not ready within %v: %s: %s", p.binary, startMax, seen, p.said())
+}
+
+// doubt asks about a program that is not LiteIO by its name, and whose log does not name it either. LiteIO may have any name.
+func (p *process) doubt() string {
+	if strings.Contains(strings.ToLower(filepath.Base(p.binary)+p.log.String()), "liteio") {
+		return ""
+	}
+	return ". Is this program LiteIO?"
 }
 
 func (p *process) said() string {

@@ -71,6 +71,15 @@ func TestAServerThatWasKilledIsToldByAFailedTest(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsNotLiteIOIsAskedAbout(t *testing.T) {
+	if _, err := Run(Binary(script(t, "exit 1"))); err == nil || !strings.HasSuffix(err.Error(), "Is this program LiteIO?") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := Run(Credentials("tester", "short")); err == nil || strings.Contains(err.Error(), "Is this program LiteIO?") {
+		t.Errorf("of LiteIO itself it is %v", err)
+	}
+}
+
 func TestAServerThatEndsIsNamed(t *testing.T) {
 	path := script(t, "exit 3")
 	_, err := Run(Binary(path))

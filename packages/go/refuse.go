@@ -3,6 +3,7 @@ package liteio
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,14 @@ var (
 	}
 )
 
+// optionsOf has the options whose flags take the place of a variable.
+var optionsOf = map[string]string{
+	"LITEIO_BUCKET": "Buckets", "MINIO_DEFAULT_BUCKETS": "Buckets", "initialBuckets": "Buckets",
+	"COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS":  "Buckets",
+	"COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS": "Buckets",
+	"LITEIO_SEED": "Seed", "LITEIO_PROFILE": "Profile",
+}
+
 // inOptions has what the server says about settings of the package in the words of its options.
 var inOptions = strings.NewReplacer(
 	"LITEIO_ACCESS_KEY", "Credentials", "LITEIO_SECRET_KEY", "Credentials", "--address HOST:PORT", "the option Port",
@@ -56,6 +65,9 @@ func (s *settings) refuse() error {
 		if !strings.HasPrefix(argument, "-") && !isValue {
 			return fmt.Errorf("Arguments: %q is neither a flag nor the value of one: the command is always "+
 				"`liteio server`, and a directory is the option DataDir", argument)
+		}
+		if flag, value, isPair := strings.Cut(argument, " "); isPair && strings.HasPrefix(flag, "--") && !strings.Contains(flag, "=") {
+			return fmt.Errorf("Arguments: %q is a flag and its value in one: give two arguments, %q and %q", argument, flag, value)
 		}
 		flag, isBare := flagOf(argument)
 		isValue = isBare
@@ -78,8 +90,30 @@ func (s *settings) refuse() error {
 		if instead != "" {
 			return fmt.Errorf("Environment: %s is not possible here: %s", name, instead)
 		}
+		if flag := s.flagBeside(name); flag != "" {
+			return fmt.Errorf("Environment: %s has no effect beside %s: give one of them", name, flag)
+		}
 	}
 	return nil
+}
+
+// flagBeside returns the flag that takes the place of a variable, in the words of the option that gives it.
+func (s *settings) flagBeside(variable string) string {
+	option := optionsOf[strings.TrimSuffix(variable, "_FILE")]
+	isGiven := map[string]bool{"Buckets": len(s.buckets) > 0, "Seed": s.seed != "", "Profile": s.profile != ""}
+	if isGiven[option] {
+		return "the option " + option
+	}
+	name, isSetting := strings.CutPrefix(variable, "LITEIO_")
+	wanted := "--" + strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	isWanted := func(argument string) bool {
+		flag, _ := flagOf(argument)
+		return flag == wanted
+	}
+	if isSetting && slices.ContainsFunc(s.arguments, isWanted) {
+		return wanted + " of the option Arguments"
+	}
+	return ""
 }
 
 // flagOf returns the name of a flag without its value, which --port=1 and -p1 have, and whether it is the whole argument. Its value is

@@ -63,6 +63,45 @@ func TestAVariableWithoutANameIsRefused(t *testing.T) {
 	}
 }
 
+func TestAFlagAndItsValueInOneArgumentAreRefused(t *testing.T) {
+	_, err := liteio.Run(liteio.Arguments("--bucket photos"))
+	if err == nil || !strings.Contains(err.Error(), `give two arguments, "--bucket" and "photos"`) {
+		t.Errorf("the error is %v", err)
+	}
+	// A value may have spaces.
+	_, err = liteio.Run(liteio.Arguments("--bucket", "a b"))
+	if err == nil || strings.Contains(err.Error(), "two arguments") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAVariableBesideItsOptionIsRefused(t *testing.T) {
+	for name, row := range map[string]struct {
+		option liteio.Option
+		beside string
+	}{
+		"LITEIO_BUCKET":         {liteio.Buckets("photos"), "the option Buckets"},
+		"LITEIO_BUCKET_FILE":    {liteio.Buckets("photos"), "the option Buckets"},
+		"MINIO_DEFAULT_BUCKETS": {liteio.Buckets("photos"), "the option Buckets"},
+		"LITEIO_SEED":           {liteio.Seed("seed"), "the option Seed"},
+		"LITEIO_PROFILE":        {liteio.Profile("minio"), "the option Profile"},
+		"LITEIO_LOG_FORMAT":     {liteio.Arguments("--log-format=json"), "--log-format of the option Arguments"},
+	} {
+		_, err := liteio.Run(liteio.Environment(name, "given"), row.option)
+		if err == nil || !strings.Contains(err.Error(), name+" has no effect beside "+row.beside) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	liteio.Start(t, liteio.Environment("LITEIO_BUCKET", "photos"), liteio.Profile("minio"), liteio.Environment("LITEIO_LOG", "info"))
+}
+
+func TestAnOptionThatIsNilIsRefused(t *testing.T) {
+	_, err := liteio.Run(liteio.Buckets("photos"), nil)
+	if err == nil || err.Error() != "option 2 of 2 is nil: leave it out" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestMessagesOfTheServerNameTheOptions(t *testing.T) {
 	for message, option := range map[string]liteio.Option{
 		"Credentials: the access key must have": liteio.Credentials("a", "tester-secret"),

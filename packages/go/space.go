@@ -134,7 +134,7 @@ func (s *Space) SetClock(moment time.Time) (time.Time, error) {
 	return s.clock("PUT", map[string]any{"now": moment.UTC().Format("2006-01-02T15:04:05.000Z")})
 }
 
-// AdvanceClock advances the clock.
+// AdvanceClock advances the clock. Lifecycle rules run for each day on the way.
 func (s *Space) AdvanceClock(by time.Duration) (time.Time, error) {
 	return s.clock("PUT", map[string]any{"advance_ms": by.Milliseconds()})
 }
