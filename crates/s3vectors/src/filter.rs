@@ -3,6 +3,7 @@
 //! `{"genre": "drama"}` means `{"genre": {"$eq": "drama"}}`. Several keys, and several operators of
 //! one key, are combined with AND.
 
+use liteio_store::StoreError;
 use liteio_store::invalid_field::pointer;
 use liteio_store::limits::{FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX};
 use liteio_store::vectors::{Condition, Filter, Relation, Scalar};
@@ -14,6 +15,9 @@ use super::error::{ApiResult, Exception};
 /// The operators that combine filters.
 const OF_FILTERS: [&str; 2] = ["$and", "$or"];
 
+/// Negations of other databases.
+const NEGATIONS: [&str; 2] = ["$not", "$nor"];
+
 /// The operators of a metadata key.
 const OF_KEYS: [&str; 10] =
     ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$startsWith", "$exists"];
@@ -21,6 +25,24 @@ const OF_KEYS: [&str; 10] =
 /// Parses the field `filter` of a query.
 pub(super) fn parse(value: &Value) -> ApiResult<Filter> {
     Parser { conditions: 0 }.filter(value, "/filter", 0)
+}
+
+/// Refuses the first non-filterable key in a filter, with its place, which the filter of the store does not have. The filter was
+/// parsed, so its depth is limited.
+pub(super) fn check_keys(filter: &Value, path: &str, non_filterable: &[String]) -> ApiResult<()> {
+    let Value::Object(map) = filter else { return Ok(()) };
+    map.iter().try_for_each(|(key, value)| {
+        let path = pointer(path, key);
+        match value {
+            Value::Array(filters) if OF_FILTERS.contains(&key.as_str()) => {
+                filters.iter().enumerate().try_for_each(|(position, filter)| {
+                    check_keys(filter, &pointer(&path, position), non_filterable)
+                })
+            }
+            _ if non_filterable.contains(key) => Err(StoreError::non_filterable(path, key).into()),
+            _ => Ok(()),
+        }
+    })
 }
 
 struct Parser {
@@ -103,8 +125,8 @@ impl Parser {
             _ => Err(Exception::filter(path, format!("{operator} needs a number"))),
         };
         let condition = match operator {
-            "$eq" => Condition::Equal(scalar(value, path)?),
-            "$ne" => Condition::NotEqual(scalar(value, path)?),
+            "$eq" => Condition::Equal(one(value, "$in", path)?),
+            "$ne" => Condition::NotEqual(one(value, "$nin", path)?),
             "$gt" => relation(Relation::Greater)?,
             "$gte" => relation(Relation::GreaterOrEqual)?,
             "$lt" => relation(Relation::Less)?,
@@ -149,6 +171,9 @@ fn all(filters: impl Iterator<Item = ApiResult<Filter>>) -> ApiResult<Filter> {
 fn unknown(path: &str, operator: &str, known: &[&str]) -> Exception {
     let hint = match known.iter().find(|name| is_alike(name, operator)) {
         Some(meant) => format!("did you mean {meant:?}?"),
+        None if NEGATIONS.iter().any(|name| is_alike(name, operator)) => {
+            "use the opposite of each condition, such as $ne for $eq and $nin for $in".to_owned()
+        }
         None => format!("use one of {}", known.join(", ")),
     };
     Exception::filter(path, format!("the operator {operator:?} is unknown here: {hint}"))
@@ -165,6 +190,17 @@ fn list<'a>(value: &'a Value, path: &str) -> ApiResult<&'a [Value]> {
         }
         Value::Array(values) => Ok(values),
         _ => Err(Exception::filter(path, "it is not a list")),
+    }
+}
+
+/// The value of an operator for one value. `of_lists` is the same operator for lists.
+fn one(value: &Value, of_lists: &str, path: &str) -> ApiResult<Scalar> {
+    match value {
+        Value::Array(_) => {
+            Err(Exception::filter(path, format!("it is a list: did you mean {of_lists}?")))
+        }
+        Value::Null => Err(Exception::filter(path, "it is null: did you mean $exists?")),
+        _ => scalar(value, path),
     }
 }
 
@@ -238,9 +274,13 @@ mod tests {
             (json!({}), "'/filter'"),
             (json!({"$xor": []}), "'/filter/$xor'"),
             (json!({"a": {"$regex": "x"}}), "'/filter/a/$regex'"),
+            (json!({"a": {"$not": {"$eq": 1}}}), "unknown here: use the opposite of each"),
+            (json!({"$nor": [{"a": 1}]}), "such as $ne for $eq and $nin for $in"),
             (json!({"a": {}}), "'/filter/a'"),
-            (json!({"a": [1]}), "'/filter/a'"),
-            (json!({"a": null}), "'/filter/a'"),
+            (json!({"a": [1]}), "'/filter/a', it is a list: did you mean $in?"),
+            (json!({"a": {"$eq": [1]}}), "'/filter/a/$eq', it is a list: did you mean $in?"),
+            (json!({"a": {"$ne": [1]}}), "'/filter/a/$ne', it is a list: did you mean $nin?"),
+            (json!({"a": null}), "'/filter/a', it is null: did you mean $exists?"),
             (json!({"a": {"$gt": "x"}}), "'/filter/a/$gt'"),
             (json!({"a": {"$gte": "2024-01-01"}}), "not a string: store dates as numbers"),
             (json!({"a": {"$lt": [1]}}), "$lt needs a number"),

@@ -25,7 +25,8 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     }
     let texts = texts.unwrap_or_default().into_iter().map(query_text);
     let texts = texts.collect::<ApiResult<Vec<QueryText>>>()?;
-    let filter = fields.take("filter").map(|value| filter::parse(&value)).transpose()?;
+    let written = fields.take("filter");
+    let filter = written.as_ref().map(filter::parse).transpose()?;
     let mode = fields.choice("queryMode", &MODES)?;
     let with_distance = fields.boolean("returnDistance")?;
     let with_metadata = fields.boolean("returnMetadata")?;
@@ -36,6 +37,9 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let reads = with_metadata || filter.is_some();
     let granted = call.index_for(&mut fields, reads.then_some(Action::GetVectors))?;
     let index = granted.target();
+    if let Some(written) = &written {
+        filter::check_keys(written, "/filter", &index.non_filterable)?;
+    }
     let top_k = usize::try_from(top_k).unwrap_or(usize::MAX);
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
     // A token is valid for the same query only; the requested parts of the results may differ.

@@ -37,6 +37,14 @@ impl StoreError {
         Self::InvalidField { path: path.into(), message: message.into(), wording }
     }
 
+    /// The error of a filter on a non-filterable metadata key.
+    #[must_use]
+    pub fn non_filterable(path: impl Into<String>, key: &str) -> Self {
+        let message =
+            format!("the metadata key {key:?} is non-filterable, so filters cannot use it");
+        Self::filter(path, message)
+    }
+
     /// The error of a missing field.
     #[must_use]
     pub fn required(path: impl Into<String>) -> Self {

@@ -228,9 +228,14 @@ async fn bad_queries_are_refused_by_field() {
     let of = |vector: &str| query_body(&format!(r#""topK":3,"queryVector":{vector}"#));
     let top =
         |top: &str| query_body(&format!(r#""topK":{top},"queryVector":{{"float32":[1,2,3]}}"#));
-    let rows: [(&str, Wrong<'_>); 27] = [
-        (&with(r#"{"text":"x"}"#), ("/filter", "\"text\" is non-filterable")),
-        (&with(r#"{"$and":[{"n":1},{"text":{"$ne":"x"}}]}"#), ("/filter", "non-filterable")),
+    let rows: [(&str, Wrong<'_>); 29] = [
+        (&with(r#"{"text":"x"}"#), ("/filter/text", "\"text\" is non-filterable")),
+        (
+            &with(r#"{"$and":[{"n":1},{"$or":[{"n":2},{"text":{"$ne":"x"}}]}]}"#),
+            ("/filter/$and/1/$or/1/text", "non-filterable"),
+        ),
+        (&with(r#"{"n":["x"]}"#), ("/filter/n", "did you mean $in?")),
+        (&with(r#"{"n":{"$not":{"$eq":1}}}"#), ("/filter/n/$not", "such as $ne for $eq")),
         (&with(r#"{"n":{"$like":1}}"#), ("/filter/n/$like", "unknown here: use one of $eq, $ne, ")),
         (&with(r#"{"$xor":[{"n":1}]}"#), ("/filter/$xor", "unknown here: use one of $and, $or")),
         (&with(r#"{"n":{"gt":1}}"#), ("/filter/n/gt", "did you mean \"$gt\"?")),

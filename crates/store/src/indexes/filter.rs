@@ -122,10 +122,9 @@ impl Filter {
             Self::All(filters) | Self::Any(filters) => {
                 filters.iter().try_for_each(|filter| filter.check(index, mode))
             }
-            Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::filter(
-                "/filter",
-                format!("the metadata key {key:?} is non-filterable, so filters cannot use it"),
-            )),
+            Self::Key { key, .. } if !index.is_filterable(key) => {
+                Err(StoreError::non_filterable("/filter", key))
+            }
             Self::Key { key, condition: Condition::StartsWith(_) }
                 if mode == IndexMode::Classic =>
             {
