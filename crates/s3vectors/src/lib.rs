@@ -1,8 +1,8 @@
 //! Amazon S3 Vectors: JSON over HTTP, one operation per path.
 //!
-//! Requests that are signed for the service `s3vectors` arrive here, authenticated. The body is collected, then the
-//! operation runs on a blocking thread as a whole. Permission is decided by the policies of users and of the vector
-//! bucket, as for buckets.
+//! Requests that are signed for the service `s3vectors`, and unsigned ones for its operations, arrive here, authenticated.
+//! The body is collected, then the operation runs on a blocking thread as a whole. Permission is decided by the policies
+//! of users and of the vector bucket, as for buckets.
 //!
 //! ```text
 //! request ──► OPERATIONS (path, action, function) ──► body ──► reader: elements straight into vectors
@@ -198,7 +198,7 @@ impl VectorsService {
         let (parts, body) = request.into_parts();
         let principal = Principal::new(parts.extensions.get::<Identity>());
         if matches!(principal, Principal::Anonymous) {
-            return Err(Exception::access_denied("Access Denied"));
+            return Err(Exception::access_denied("Access Denied: the request has no signature"));
         }
         let (route, action) = Route::of(&parts.method, parts.uri.path())?;
         if let Some(origin) = parts.extensions.get::<Arc<Origin>>() {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! request ──► no_auth (guard) ──► Authenticator ──► Service ──► S3Service, VectorsService, TablesService, Iam
-//!    │                                                 (requests without a signature: S3)
+//!    │                                                 (without a signature: S3, or S3 Vectors by the path)
 //!    ├── /_iceberg/: Authenticator, also by bearer tokens ──► TablesService
 //!    └── website, CORS preflight: S3Service, without authentication
 //! ```
@@ -51,7 +51,9 @@ use http_body::Body;
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
 use crate::other_services::{is_form, not_served, of_other_scope, of_other_service};
 use liteio_access::state::App;
-use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service, SignedAs};
+use liteio_auth::{
+    AuthBody, Authenticator, BodyFault, Identity, Rules, Service, SignedAs, is_signed,
+};
 use liteio_iam::settings::SignInSettings;
 use liteio_iam::{self as iam, Api, Iam, SignIn, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
@@ -339,7 +341,7 @@ impl Space {
         reply::with_headers(reply, headers)
     }
 
-    /// Authenticates a request, and passes it to the service in its credential scope.
+    /// Authenticates a request, and passes it to the service in its credential scope, or to that of its path.
     async fn signed<B>(&self, request: Request<B>, origin: &Origin, allowance: &Allowance) -> Reply
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -358,12 +360,13 @@ impl Space {
         }
         let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
         let is_form = is_form(&head);
+        let by_path = service_of_path(&head, origin);
         let request = Request::from_parts(head, body);
         let request = match self.authenticated(request, origin, allowance).await {
             Ok(request) => request,
             Err(error) => {
                 let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
-                return Err(match claimed.and_then(Service::claimed) {
+                return Err(match claimed.and_then(Service::claimed).or(by_path) {
                     Some(Service::S3Vectors) => {
                         origin.found.note_vectors("", None);
                         let refusal = vectors::refusal(&error);
@@ -384,7 +387,7 @@ impl Space {
                 });
             }
         };
-        let service = request.extensions().get().and_then(SignedAs::service);
+        let service = request.extensions().get().and_then(SignedAs::service).or(by_path);
         if let (Some(no_auth), Some(Service::Iam)) = (&self.no_auth, service) {
             no_auth
                 .check_iam(request.method(), authorization.is_some())
@@ -434,6 +437,17 @@ impl Space {
 fn path_of_catalog(head: &Parts, origin: &Origin) -> Option<String> {
     let at_root = || origin.target.has_catalog().then(|| tables::path_at_root(head)).flatten();
     tables::path_of(head).or_else(at_root).map(str::to_owned)
+}
+
+/// The service of an unsigned request for an operation of S3 Vectors. The names of operations have capitals, so none of them is
+/// the name of a bucket.
+fn service_of_path(head: &Parts, origin: &Origin) -> Option<Service> {
+    let name = head.uri.path().strip_prefix('/')?;
+    let is_of_vectors = head.method == Method::POST
+        && vectors::known_operation(name).is_some()
+        && origin.target.host_bucket().is_none()
+        && !is_signed(head);
+    is_of_vectors.then_some(Service::S3Vectors)
 }
 
 impl Space {

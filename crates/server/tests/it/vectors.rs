@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::command::Running;
-use crate::harness::{ALICE, RawRequest, TestServer, both};
+use crate::harness::{ALICE, RawRequest, TestServer, both, memory, start_with};
 use crate::reply::Reply;
 
 const REGION: &str = "us-east-1";
@@ -219,6 +219,24 @@ async fn bad_requests_to_put_are_refused_and_nothing_is_stored() {
             expect_nothing_stored(&server, wrong.1).await;
         }
     }
+}
+
+/// As with curl, which signs nothing by itself.
+#[tokio::test]
+async fn operations_without_a_signature_are_known_by_their_path() {
+    let open = start_with("memory", "us-east-1", |builder, _| {
+        builder.credentials("liteio", "liteio123").no_auth()
+    })
+    .await;
+    let made = open.vectors("CreateVectorBucket", r#"{"vectorBucketName":"media"}"#).anonymous();
+    made.send().await.expect_status(200);
+    let listed = open.vectors("ListVectorBuckets", "{}").anonymous().send().await;
+    assert!(listed.expect_status(200).text().contains("bucket/media"));
+    let closed = memory().await;
+    let refused = closed.vectors("ListVectorBuckets", "{}").anonymous().send().await;
+    expect_exception(&refused, 403, "AccessDeniedException", ("", "has no signature"));
+    let other = closed.vectors("ListVectorBucket", "{}").anonymous().send().await;
+    other.expect_error(400, "InvalidBucketName");
 }
 
 #[tokio::test]
