@@ -263,6 +263,12 @@ class TestOptionsOfThePageForWhatDiffersFromMoto:
         with mock_aws(buckets=["photos"]) as server:
             server.wait_for_event(bucket="photos", key="a")
 
+    @pytest.mark.parametrize(("options", "region"), [({}, "us-east-1"), ({"region": "eu-west-1"}, "eu-west-1")])
+    def test_the_region_in_arns(self, options, region):
+        with mock_aws(**options):
+            made = boto3.client("s3vectors", region_name="eu-west-1").create_vector_bucket(vectorBucketName="media")
+            assert made["vectorBucketArn"] == f"arn:aws:s3vectors:{region}:000000000000:bucket/media"
+
     def test_replication_between_two_buckets(self, test_api, tmp_path):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
