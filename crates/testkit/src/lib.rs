@@ -304,7 +304,12 @@ impl TestApi {
 
 /// Adds the way to a space to a refusal by the main one.
 fn explained(error: ApiError, doubt: Option<Doubt>) -> ApiError {
-    let sentence = match (doubt, error.code()) {
+    let code = match error.code() {
+        // The same of S3 Vectors, and of IAM and STS.
+        "UnrecognizedClientException" | "InvalidClientTokenId" => "InvalidAccessKeyId",
+        code => code,
+    };
+    let sentence = match (doubt, code) {
         (Some(Doubt::Unsigned), "AccessDenied" | "NoSuchBucket" | "NoSuchKey") => {
             "This is the main space, as the request has no signature: name another in the header x-liteio-space."
         }

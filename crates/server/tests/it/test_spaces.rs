@@ -18,6 +18,14 @@ async fn a_key_that_no_space_has_is_told_so() {
     let reply = reply.expect_error(403, "InvalidAccessKeyId");
     assert!(reply.text().contains(hint), "{}", reply.text());
     assert_eq!(reply.element("AWSAccessKeyId"), "test");
+    for (service, form) in [("sts", "Action=GetCallerIdentity"), ("iam", "Action=ListUsers")] {
+        let reply = server.form(service, form).by(nobody).send().await;
+        let told = reply.expect_error(403, "InvalidClientTokenId").text();
+        assert!(told.contains(hint), "{service}: {told}");
+    }
+    let reply = server.vectors("ListVectorBuckets", "{}").by(nobody).send().await;
+    let told = reply.expect_status(403).text();
+    assert!(told.contains(hint), "{told}");
     let get = server.request("GET", "/").by(nobody).header("x-amz-security-token", "testing");
     let reply = get.send().await.expect_error(400, "InvalidToken");
     assert!(reply.text().contains(hint), "{}", reply.text());
