@@ -380,7 +380,7 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
         ("names", &["\"NO\"", "bucket name"]),
         ("files", &["loose.txt", "no bucket"]),
         ("seed.rar", &[".tar, .tar.gz, .tgz or .zip"]),
-        ("nothing", &["cannot read the seed"]),
+        ("nothing", &["cannot read the seed /"]),
     ]);
     for (seed, told) in rows {
         let data = format!("data-{seed}");

@@ -43,7 +43,10 @@ impl Seed {
     /// # Errors
     /// One line that names the seed.
     pub(super) fn find(path: &Path) -> Result<Seed, String> {
-        let failed = |error: io::Error| format!("cannot read the seed {}: {error}", path.display());
+        // A relative path is looked for in the working directory, which a build tool or an editor chooses.
+        let shown = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let shown = shown.display();
+        let failed = |error: io::Error| format!("cannot read the seed {shown}: {error}");
         let metadata = fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Ok(Seed::Directory(path.to_owned()));
@@ -51,8 +54,7 @@ impl Seed {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let Some(format) = Format::of_name(name).filter(|_| metadata.is_file()) else {
             return Err(format!(
-                "the seed {} is neither a directory nor a file whose name ends with .tar, .tar.gz, .tgz or .zip",
-                path.display()
+                "the seed {shown} is neither a directory nor a file whose name ends with .tar, .tar.gz, .tgz or .zip"
             ));
         };
         File::open(path).map_err(failed)?;
