@@ -327,7 +327,7 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
     let message = match key {
         Some(key) => format!(
             "Key '{key}' does not exist: name a key of the file that the server was given with \
-             --kms-key-file, or the NAME of MINIO_KMS_SECRET_KEY=NAME:KEY."
+             --kms-key-file, the NAME of MINIO_KMS_SECRET_KEY=NAME:KEY, or with --profile s3mock a name in validKmsKeys."
         ),
         None => "The server has no KMS key: start it with --kms-key-file FILE, or in memory with --aws-defaults for one \
                  that ends with it."

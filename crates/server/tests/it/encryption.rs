@@ -524,7 +524,8 @@ async fn data_in_memory_with_the_defaults_of_aws_has_the_key_of_aws() {
     assert_eq!(server.get("/mine/key").await.body, b"secret");
     let other = server.request("PUT", "/mine/key").body("x").header(KMS_KEY, "alias/mine");
     let other = other.header("x-amz-server-side-encryption", "aws:kms");
-    other.send().await.expect_error(400, "KMS.NotFoundException");
+    let other = other.send().await.expect_error(400, "KMS.NotFoundException");
+    assert!(other.text().contains("validKmsKeys"), "{}", other.text());
 }
 
 #[tokio::test]
