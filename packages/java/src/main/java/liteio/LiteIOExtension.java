@@ -109,7 +109,7 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
 
     /** A resource that a store closes at its end. */
     @SuppressWarnings("deprecation") // Its successor exists only from JUnit 5.13 on.
-    private static final class Held<T extends AutoCloseable> implements Store.CloseableResource, AutoCloseable {
+    private static final class Held<T extends LiteIOSpace> implements Store.CloseableResource, AutoCloseable {
         private final T value;
 
         Held(T value) {
@@ -117,7 +117,7 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() {
             value.close();
         }
     }

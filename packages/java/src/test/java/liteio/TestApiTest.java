@@ -170,13 +170,14 @@ class TestApiTest {
 
     @Test
     void whatIsGoneIsClosedWithoutAnError() {
-        try (LiteIOSpace other = server.space(); Fault fault = other.fault(Rule.of().status(503))) {
-            other.reset();
-            assertThrows(LiteIOException.class, fault::remove);
-            fault.close();
-            other.close();
-            fault.close();
-        }
+        LiteIOSpace other = server.space();
+        Fault fault = other.fault(Rule.of().status(503));
+        other.reset();
+        assertThrows(LiteIOException.class, fault::remove);
+        fault.close();
+        other.close();
+        fault.close();
+        other.close();
         assertEquals(List.of(space.name()), server.spaces());
     }
 
