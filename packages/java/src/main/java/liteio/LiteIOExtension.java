@@ -3,6 +3,7 @@ package liteio;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ExtensionContext.Store;
@@ -14,9 +15,9 @@ import org.junit.platform.commons.support.AnnotationSupport;
 /**
  * Starts a server for a test class when a parameter first asks for it, and creates a space of it for each test. The
  * stores of JUnit close both: the space after the test, the server after the class. Of a test that fails, the end of
- * the server log goes to System.err.
+ * the server log since its start goes to System.err.
  */
-public final class LiteIOExtension implements ParameterResolver, AfterEachCallback {
+public final class LiteIOExtension implements ParameterResolver, BeforeEachCallback, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(LiteIOExtension.class);
 
     @Override
@@ -40,16 +41,33 @@ public final class LiteIOExtension implements ParameterResolver, AfterEachCallba
     }
 
     @Override
+    public void beforeEach(ExtensionContext context) {
+        LiteIOServer server = startedServerOf(context);
+        if (server != null) {
+            context.getStore(NAMESPACE).put("log", server.logLines());
+        }
+    }
+
+    @Override
     public void afterEach(ExtensionContext context) {
-        ExtensionContext ofClass = owner(context);
-        Held<?> held = ofClass.getStore(NAMESPACE).get(ofClass.getRequiredTestClass(), Held.class);
-        if (held == null || context.getExecutionException().isEmpty()) {
+        LiteIOServer server = startedServerOf(context);
+        if (server == null || context.getExecutionException().isEmpty()) {
             return;
         }
-        String log = ((LiteIOServer) held.value).endOfLog();
+        Long before = context.getStore(NAMESPACE).get("log", Long.class);
+        // A server that this test has started has no lines of other tests.
+        String log = server.endOfLog(before == null ? 0 : before);
         if (!log.isEmpty()) {
-            System.err.println(context.getDisplayName() + " has failed. The end of the server log:\n" + log);
+            System.err.println(context.getRequiredTestClass().getName() + ": " + context.getDisplayName()
+                    + " has failed. The end of the server log:\n" + log);
         }
+    }
+
+    /** The server of a test; null if nothing has asked for it yet. */
+    private static LiteIOServer startedServerOf(ExtensionContext context) {
+        ExtensionContext ofClass = owner(context);
+        Held<?> held = ofClass.getStore(NAMESPACE).get(ofClass.getRequiredTestClass(), Held.class);
+        return held == null ? null : (LiteIOServer) held.value;
     }
 
     private static LiteIOServer serverOf(ExtensionContext context) {

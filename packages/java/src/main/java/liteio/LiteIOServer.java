@@ -39,8 +39,14 @@ public final class LiteIOServer extends LiteIOSpace {
         return process.log();
     }
 
-    String endOfLog() {
-        return process.endOfQuietLog();
+    /** Number of lines that the log has had. */
+    long logLines() {
+        return process.linesRead();
+    }
+
+    /** The end of the log behind these lines, without requests to the test API, once no more lines come. */
+    String endOfLog(long before) {
+        return process.endOfQuietLog(before);
     }
 
     /** Creates a space, isolated from the others. */

@@ -38,6 +38,7 @@ final class ServerProcess {
     private static final int LOG_END_LINES = 20;
     // Such as of a variable with a wrong letter: nobody would look into the log for it.
     private static final Pattern WITHOUT_EFFECT = Pattern.compile(" WARN .* has no effect");
+    private static final Pattern OF_TEST_API = Pattern.compile(" liteio::access: .* bucket=\"_liteio\"");
     private static final Pattern ENDPOINT = Pattern.compile("^\\s*Endpoint\\s+(\\S+)");
     private static final String WATCH = String.join("\n",
             "exec 3<&0 </dev/null",
@@ -101,8 +102,15 @@ final class ServerProcess {
         }
     }
 
-    /** The same, once no more lines come. */
-    String endOfQuietLog() {
+    /** Number of lines that the log has had, also of those that are no longer kept. */
+    long linesRead() {
+        synchronized (log) {
+            return linesRead;
+        }
+    }
+
+    /** The last lines behind so many, once no more come; without requests to the test API. */
+    String endOfQuietLog(long skipped) {
         long begun = System.nanoTime();
         synchronized (log) {
             try {
@@ -114,8 +122,12 @@ final class ServerProcess {
             } catch (InterruptedException interrupted) {
                 Thread.currentThread().interrupt();
             }
+            List<String> lines = log.stream()
+                    .skip(Math.max(0, skipped - (linesRead - log.size())))
+                    .filter(line -> !OF_TEST_API.matcher(line).find())
+                    .collect(Collectors.toList());
+            return String.join("\n", lines.subList(Math.max(0, lines.size() - LOG_END_LINES), lines.size()));
         }
-        return endOfLog();
     }
 
     /** Why a server does not answer: it was closed or has ended. Null if it should. */

@@ -20,9 +20,12 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Events;
 import software.amazon.awssdk.regions.Region;
@@ -218,21 +221,26 @@ class ExtensionTest {
             System.setErr(usual);
         }
         String said = shown.toString(StandardCharsets.UTF_8);
-        assertTrue(said.contains("fails(LiteIOServer) has failed. The end of the server log:\n"), said);
+        assertTrue(said.contains("liteio.ExtensionTest$Failing: fails(LiteIOSpace) has failed. The end of the server log:\n"), said);
         assertTrue(said.contains("NoSuchBucket"), said);
+        assertFalse(said.contains("ListBuckets"), said);
+        assertFalse(said.contains("_liteio"), said);
         assertFalse(said.contains("succeeds("), said);
     }
 
     @LiteIO(arguments = {"--log", "debug"})
+    @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
     static class Failing {
         @Test
+        @Order(1)
         void succeeds(LiteIOServer server) {
             assertEquals(List.of(), Harness.buckets(server));
         }
 
         @Test
-        void fails(LiteIOServer server) {
-            Harness.keys(server, "missing");
+        @Order(2)
+        void fails(LiteIOSpace space) {
+            Harness.keys(space, "missing");
         }
     }
 
