@@ -213,25 +213,38 @@ public class LiteIOSpace implements AutoCloseable {
         }
     }
 
-    /**
-     * The last requests or events, without a filter; requests with their users if the filter has one. Events have no list: a wait that is
-     * over at once has all.
-     */
+    /** The last requests or events, without a filter; requests with their users if the filter has one. */
     private <T> String last(String what, Function<JsonObject, T> read, boolean withUsers) {
-        Map<String, String> query = query();
+        Function<JsonObject, String> shown = record -> {
+            String user = withUsers ? Json.text(record, "user") : null;
+            return read.apply(record) + (user == null ? "" : " by " + user);
+        };
+        List<String> all = all(what, query(), shown);
+        if (!all.isEmpty()) {
+            return "the last " + what + ": " + end(all);
+        }
+        // Mostly of a client with the keys of the server, or with any keys where a profile takes them.
+        List<String> ofMain = name == null ? all : all(what, Map.of(), shown);
+        return "there were no " + what + (ofMain.isEmpty() ? "" : ", but " + ofMain.size() + " in the main space, where a client "
+                + "without the keys of this space gets: " + end(ofMain));
+    }
+
+    /** All requests or events of a space. Events have no list: a wait that is over at once has them. */
+    private <T> List<T> all(String what, Map<String, String> ofSpace, Function<JsonObject, T> read) {
+        Map<String, String> query = new LinkedHashMap<>(ofSpace);
         query.put("timeout_ms", "1");
         try {
-            List<String> all = Json.list(control.call("GET", "/" + what + "/wait", query, null), what, record -> {
-                String user = withUsers ? Json.text(record, "user") : null;
-                return read.apply(record) + (user == null ? "" : " by " + user);
-            });
-            return "the last " + what + ": " + all.subList(Math.max(0, all.size() - LAST_SHOWN), all.size());
+            return Json.list(control.call("GET", "/" + what + "/wait", query, null), what, read);
         } catch (LiteIOException error) {
             if (error.status() != 408) {
                 throw error;
             }
-            return "there were no " + what;
+            return List.of();
         }
+    }
+
+    private static <T> List<T> end(List<T> all) {
+        return all.subList(Math.max(0, all.size() - LAST_SHOWN), all.size());
     }
 
     Map<String, String> query() {

@@ -277,4 +277,24 @@ class TestApiTest {
                 .getMessage();
         assertTrue(said.endsWith("nothing matched {operation=PutObject} within 0.05 s; there were no requests"), said);
     }
+
+    @Test
+    void aWaitForAClientWithOtherKeysNamesTheMainSpace() {
+        try (LiteIOServer alone = LiteIOServer.start(); LiteIOSpace unused = alone.space()) {
+            checkTimeout(unused, "nothing matched {} within 0.05 s; there were no requests", "there were no events");
+            Harness.put(alone, "bucket", "key", "body");
+            alone.waitForRequest(Filter.of().operation("PutObject"));
+            String there = " in the main space, where a client without the keys of this space gets: [";
+            checkTimeout(unused, "there were no requests, but 3" + there, "there were no events, but 1" + there
+                    + "s3:ObjectCreated:Put bucket/key]");
+        }
+    }
+
+    private static void checkTimeout(LiteIOSpace space, String ofRequests, String ofEvents) {
+        Duration most = Duration.ofMillis(50);
+        String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(Filter.of(), 1, most)).getMessage();
+        assertTrue(said.contains(ofRequests), said);
+        said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForEvent(Filter.of(), most)).getMessage();
+        assertTrue(said.endsWith(ofEvents), said);
+    }
 }
