@@ -57,7 +57,7 @@ public final class Filter {
         return with("name", pattern);
     }
 
-    /** A sequence number. */
+    /** The first sequence number that matches: since(last.sequence + 1) for what comes after last. */
     public Filter since(long sequence) {
         return with("since", Long.toString(sequence));
     }

@@ -173,7 +173,16 @@ public class LiteIOSpace implements AutoCloseable {
      * @throws LiteIOException.Timeout without a match in time
      */
     public List<RecordedEvent> waitForEvent(Filter filter, Duration most) {
-        return await("events", filter.ofEvents(), 1, most, RecordedEvent::new);
+        return waitForEvents(filter, 1, most);
+    }
+
+    /**
+     * Waits for this number of matching events, including earlier ones, and returns all matches.
+     *
+     * @throws LiteIOException.Timeout without enough matches in time
+     */
+    public List<RecordedEvent> waitForEvents(Filter filter, int count, Duration most) {
+        return await("events", filter.ofEvents(), count, most, RecordedEvent::new);
     }
 
     /** Deletes the space and its contents. One that is deleted already stays so. */

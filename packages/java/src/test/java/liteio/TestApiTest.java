@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -243,7 +244,15 @@ class TestApiTest {
         assertEquals("bucket", event.bucket);
         assertEquals(5, event.size);
         writing.join();
+        assertEquals(List.of("key", "late"), keysOf(space.waitForEvents(Filter.of().bucket("bucket"), 2, Duration.ofSeconds(10))));
+        assertEquals(List.of("late"), keysOf(space.waitForEvent(Filter.of().since(event.sequence))));
+        assertThrows(LiteIOException.Timeout.class,
+                () -> space.waitForEvent(Filter.of().since(event.sequence + 1), Duration.ofMillis(50)));
         assertTrue(space.waitForRequests(Filter.of(), 3, Duration.ofSeconds(10)).size() >= 3);
+    }
+
+    private static List<String> keysOf(List<RecordedEvent> events) {
+        return events.stream().map(each -> each.key).collect(Collectors.toList());
     }
 
     @Test
