@@ -14,11 +14,14 @@ public final class LiteIOServer extends LiteIOSpace {
     private static final List<String> FOREIGN = List.of("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_");
 
     private final ServerProcess process;
+    private final boolean logsRequests;
 
     private LiteIOServer(ServerProcess process, Builder builder) {
         super(new Control(process.endpoint(), process::ending), null, process.endpoint(), builder.accessKey, builder.secretKey,
                 builder.region == null ? DEFAULT_REGION : builder.region);
         this.process = process;
+        logsRequests = builder.environment.containsKey("LITEIO_LOG")
+                || builder.arguments.stream().anyMatch(each -> each.equals("--log") || each.startsWith("--log="));
     }
 
     /** Options of a server. */
@@ -39,9 +42,9 @@ public final class LiteIOServer extends LiteIOSpace {
         return process.log();
     }
 
-    /** Number of lines that the log has had. */
+    /** Number of lines that the log has had. The lines about requests come behind their answers, so they are waited for. */
     long logLines() {
-        return process.linesRead();
+        return logsRequests ? process.linesOfQuietLog() : process.linesRead();
     }
 
     /** The end of the log behind these lines, without requests to the test API, once no more lines come. */

@@ -109,24 +109,37 @@ final class ServerProcess {
         }
     }
 
+    /** The same, once no more lines come. */
+    long linesOfQuietLog() {
+        synchronized (log) {
+            awaitQuietLog();
+            return linesRead;
+        }
+    }
+
     /** The last lines behind so many, once no more come; without requests to the test API. */
     String endOfQuietLog(long skipped) {
-        long begun = System.nanoTime();
         synchronized (log) {
-            try {
-                long before;
-                do {
-                    before = linesRead;
-                    log.wait(LOG_QUIET_MS);
-                } while (linesRead != before && System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(LOG_QUIET_MS_MAX));
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            awaitQuietLog();
             List<String> lines = log.stream()
                     .skip(Math.max(0, skipped - (linesRead - log.size())))
                     .filter(line -> !OF_TEST_API.matcher(line).find())
                     .collect(Collectors.toList());
             return String.join("\n", lines.subList(Math.max(0, lines.size() - LOG_END_LINES), lines.size()));
+        }
+    }
+
+    /** Waits with the lock of the log. */
+    private void awaitQuietLog() {
+        long begun = System.nanoTime();
+        try {
+            long before;
+            do {
+                before = linesRead;
+                log.wait(LOG_QUIET_MS);
+            } while (linesRead != before && System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(LOG_QUIET_MS_MAX));
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
