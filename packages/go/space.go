@@ -172,9 +172,35 @@ func (s *Space) wait(path string, query url.Values, timeout time.Duration, answe
 	err := s.control.callWithin(timeout+answerMax, "GET", path, query, nil, answer)
 	var refused *Error
 	if errors.As(err, &refused) && refused.Status == http.StatusRequestTimeout {
-		return fmt.Errorf("%w (%s): %s", ErrTimeout, described(query), refused.Message)
+		return fmt.Errorf("%w (%s): %s%s", ErrTimeout, described(query), refused.Message, s.inMain(path))
 	}
 	return err
+}
+
+// inMain has the number of requests or events of the main space if this space has none: mostly of a client with the keys of the
+// server, or with any keys where a profile takes them.
+func (s *Space) inMain(path string) string {
+	if s.Name == "" || s.count(path, s.query()) > 0 {
+		return ""
+	}
+	count := s.count(path, url.Values{})
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" This space has none, the main space, where a client without the keys of this space gets, has %d.", count)
+}
+
+func (s *Space) count(path string, query url.Values) int {
+	query.Set("timeout_ms", "1")
+	var answer struct {
+		Requests []Request
+		Events   []Event
+	}
+	// 408 without any.
+	if err := s.control.call("GET", path, query, nil, &answer); err != nil {
+		return 0
+	}
+	return len(answer.Requests) + len(answer.Events)
 }
 
 // described has the filter of a wait as the caller wrote it, not as a URL has it.

@@ -281,6 +281,23 @@ func TestATimeoutHasTheFilterAndWhatWasSeen(t *testing.T) {
 	}
 }
 
+func TestAWaitForAClientWithOtherKeysNamesTheMainSpace(t *testing.T) {
+	server, _ := start(t)
+	unused := server.Space(t)
+	there := "This space has none, the main space, where a client without the keys of this space gets, has "
+	_, err := unused.WaitForRequest(liteio.RequestFilter{}, 1, 50*time.Millisecond)
+	if err == nil || strings.Contains(err.Error(), there) {
+		t.Errorf("the error is %v", err)
+	}
+	put(t, server.Main(), "/bucket", "")
+	_, err = server.Main().WaitForRequest(liteio.RequestFilter{Operation: "CreateBucket"}, 1, 10*time.Second)
+	need(t, err)
+	_, err = unused.WaitForRequest(liteio.RequestFilter{}, 1, 50*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), there+"1. ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestSinceIsTheFirstNumberThatMatches(t *testing.T) {
 	_, space := start(t)
 	filter := liteio.EventFilter{Name: "s3:ObjectCreated:*"}

@@ -206,7 +206,17 @@ class Space {
       const by = withUsers && user ? `by ${user}` : "";
       return [operation ?? name ?? method, target, status, by].filter((it) => it).join(" ");
     });
-    return [...(all.length > shown.length ? ["…"] : []), ...shown].join(", ") || "nothing";
+    return [...(all.length > shown.length ? ["…"] : []), ...shown].join(", ") || `nothing${await this.recordedInMain(what)}`;
+  }
+
+  /** Their number in the main space: mostly of a client with the keys of the server, or with any keys where a profile takes them. */
+  async recordedInMain(what) {
+    if (this.name === MAIN) {
+      return "";
+    }
+    const query = { count: 1, timeout_ms: 1 };
+    const { [what]: all = [] } = await this.control.call("GET", `/${what}/wait`, { query }).catch(() => ({}));
+    return all.length ? `, but ${all.length} in the main space, where a client without the keys of this space gets` : "";
   }
 }
 

@@ -306,6 +306,16 @@ withSpace("waiting for a user ends with the users that came", async (space) => {
   await assert.rejects(space.waitForRequest({ user: "bob" }, { timeout: 50 }), (error) => error.message.endsWith(` 200 by ${space.accessKeyId}`));
 });
 
+withSpace("waiting for a client with other keys ends with the main space", async (space, server) => {
+  const short = (message) => (error) => error instanceof WaitTimeout && message.test(error.message);
+  await put(server);
+  await server.waitForRequest({ operation: "PutObject" });
+  const there = "in the main space, where a client without the keys of this space gets$";
+  await assert.rejects(space.waitForRequest({}, { timeout: 50 }), short(new RegExp(`recorded: nothing, but 2 ${there}`)));
+  await assert.rejects(space.waitForEvent({}, { timeout: 50 }), short(new RegExp(`recorded: nothing, but 1 ${there}`)));
+  await assert.rejects(server.waitForEvent({ key: "no" }, { timeout: 50 }), short(/recorded: s3:ObjectCreated:Put bucket\/key$/));
+});
+
 withSpace("waiting for several ends with an error that says how many there were", async (space) => {
   const short = (message) => (error) => error instanceof WaitTimeout && message.test(error.message);
   await put(space);

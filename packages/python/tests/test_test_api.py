@@ -334,6 +334,20 @@ def test_as_many_events_are_waited_for_as_are_asked_for(space):
         space.wait_for_event(bucket="bucket", count=3, timeout=0.05)
 
 
+def test_waiting_for_a_client_with_other_keys_names_the_main_space(testing_server):
+    with testing_server.space() as space:
+        with pytest.raises(liteio.WaitTimeout, match="; there were no requests$"):
+            space.wait_for_request(timeout=0.05)
+        put(testing_server)
+        testing_server.wait_for_request(operation="PutObject")
+        for wait, said in (
+            (space.wait_for_request, "requests, but 3 in the main space, .* gets: .*PutObject bucket/key 200"),
+            (space.wait_for_event, "events, but 1 in the main space, .* gets: s3:ObjectCreated:Put bucket/key"),
+        ):
+            with pytest.raises(liteio.WaitTimeout, match=f"; there were no {said}$"):
+                wait(timeout=0.05)
+
+
 def test_waiting_ends_with_what_came_last(space):
     for wait, what in ((space.wait_for_event, "events"), (space.wait_for_request, "requests")):
         with pytest.raises(liteio.WaitTimeout, match=f"^nothing matched key='x' within 0.05 s; there were no {what}$"):

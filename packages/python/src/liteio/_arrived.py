@@ -22,11 +22,21 @@ def last_of(control: Control, what: str, space: Optional[str], with_users: bool 
     have their users if the filter has one."""
     records = all_of(control, what, space)
     if not records:
-        return f"there were no {what}"
+        return f"there were no {what}{of_main(control, what, space)}"
     name = request_in_words if what == "requests" else event_in_words
     shown = records[-LAST:]
     by = [f" by {record['user']}" if with_users and record.get("user") else "" for record in shown]
     return f"the last {what}: " + ", ".join(name(record) + user for record, user in zip(shown, by))
+
+
+def of_main(control: Control, what: str, space: Optional[str]) -> str:
+    """Those of the main space: mostly of a client with the keys of the server, or with any keys where a profile takes them."""
+    records = all_of(control, what, None) if space else []
+    if not records:
+        return ""
+    name = request_in_words if what == "requests" else event_in_words
+    shown = ", ".join(name(record) for record in records[-LAST:])
+    return f", but {len(records)} in the main space, where a client without the keys of this space gets: {shown}"
 
 
 def all_of(control: Control, what: str, space: Optional[str]) -> List[Dict[str, Any]]:
