@@ -47,6 +47,12 @@ class Control {
     return text ? JSON.parse(text) : undefined;
   }
 
+  /** The id of a request that is answered now, and that the log has after those before. */
+  async mark() {
+    const { id } = await this.exchange("GET", `${TEST_API}/clock`, undefined, MS_MAX);
+    return id;
+  }
+
   /**
    * The reason why the server is not ready yet; undefined if it is. Throws StartFailed where waiting would not help, as when a
    * mock of HTTP refuses the request.
@@ -75,7 +81,8 @@ class Control {
         const chunks = [];
         response.on("data", (chunk) => chunks.push(chunk));
         response.on("error", reject);
-        response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() }));
+        const { statusCode: status, headers: { "x-amz-request-id": id } } = response;
+        response.on("end", () => resolve({ status, id, text: Buffer.concat(chunks).toString() }));
       });
       request.end(content);
     });

@@ -199,6 +199,8 @@ export class MainSpace extends Space {
   space(name?: string): Promise<Space>;
   /** Names of all spaces except the main one. */
   spaces(): Promise<string[]>;
+  /** The log of a `Server`; of one that belongs to another process there is none, which the error says. */
+  logged(): Promise<string>;
   /** Shuts the server down, if it is a `Server`: one that connect() has reached belongs to another process. */
   stop?(): Promise<void>;
 }
@@ -207,6 +209,8 @@ export class MainSpace extends Space {
 export class Server extends MainSpace {
   /** Last lines of the server log: warnings; with `args: ["--log", "debug"]` also the reasons of refusals. */
   readonly log: string;
+  /** The same with the lines of all requests answered so far, which the server writes some milliseconds after the answers. */
+  logged(): Promise<string>;
   /** Shuts the server down and waits for it. */
   stop(): Promise<void>;
 }

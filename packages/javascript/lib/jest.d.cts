@@ -2,7 +2,7 @@ import type { ClientConfig, MainSpace, ServerOptions, Space } from "./index.cjs"
 
 /** The space of the running test, or the server that is reset before each: its buckets are those of `space`. */
 export interface PerTest {
-  /** Its `log` has the last lines of the server log; it is undefined for the server of the global setup, a process of another. */
+  /** `await logged()` has the last lines of its log. There is none of the server of the global setup, a process of another. */
   readonly server: MainSpace & { readonly log?: string };
   readonly space: Space;
   readonly config: ClientConfig;

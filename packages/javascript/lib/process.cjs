@@ -11,10 +11,15 @@ const { inOptions } = require("./settings.cjs");
 
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 10_000;
+// Of the log, unless the user gives one.
+const LOG_FILTER = "warn";
 // Between the last connection of a server that was killed and the end of its process.
 const END_MS_MAX = 1000;
 const READY_POLL_MS = 5;
 const LOG_LINES_MAX = 1000;
+// The server gathers lines for 10 ms. Where the log has no lines of requests there is none to wait for: warnings come at once.
+const LOG_MS_MAX = 2000;
+const LOG_MS_WITHOUT_REQUESTS = 50;
 // Of a server that has ended; the log has the others.
 const LOG_LINES_SHOWN = 20;
 const WATCH = `
@@ -45,6 +50,9 @@ class Process {
 
   constructor(command, environment) {
     this.lines = [];
+    // By the id of a request whose line is awaited.
+    this.awaited = new Map();
+    this.logsRequests = command.some((it) => /^--log(=|$)/.test(it)) || environment.LITEIO_LOG !== LOG_FILTER;
     [this.program] = command;
     this.child = spawn("/bin/sh", ["-c", WATCH, "liteio", ...command], {
       env: environment,
@@ -66,6 +74,11 @@ class Process {
     });
     readLines(this.child.stderr, (line) => {
       this.lines.push(line);
+      for (const [id, found] of this.awaited) {
+        if (line.includes(id)) {
+          found();
+        }
+      }
       if (this.lines.length > LOG_LINES_MAX) {
         this.lines.shift();
       }
@@ -74,6 +87,17 @@ class Process {
 
   get log() {
     return this.lines.join("\n");
+  }
+
+  /** Waits for the line of a request, after which the log has those of the requests before. */
+  async logged(id) {
+    const late = timer(this.logsRequests ? LOG_MS_MAX : LOG_MS_WITHOUT_REQUESTS);
+    const found = new Promise((resolve) => this.awaited.set(id, resolve));
+    if (!this.lines.some((line) => line.includes(id))) {
+      await Promise.race([found, late.passed, this.ended]);
+    }
+    this.awaited.delete(id);
+    late.cancel();
   }
 
   /** Shuts the server down and waits for it; a second call has no effect. */
@@ -157,4 +181,4 @@ function timer(ms) {
   return made;
 }
 
-module.exports = { Process };
+module.exports = { LOG_FILTER, Process };

@@ -6,7 +6,7 @@ const { findBinary } = require("./binary.cjs");
 const { Control } = require("./control.cjs");
 const { LiteIOError } = require("./errors.cjs");
 const { checkOptions, limitArguments, shown } = require("./names.cjs");
-const { Process } = require("./process.cjs");
+const { LOG_FILTER, Process } = require("./process.cjs");
 const { checkKnown, checkSettings } = require("./settings.cjs");
 const { MAIN, Space, asyncDispose } = require("./space.cjs");
 
@@ -43,9 +43,16 @@ class MainSpace extends Space {
   async spaces() {
     return (await this.control.call("GET", "/spaces")).spaces.map(({ name }) => name);
   }
+
+  async logged() {
+    throw new LiteIOError(
+      "the log of a server of another process, such as the one for all files, is not available here: give the file options, " +
+        'useSpace({ args: ["--log", "debug"] }), for a server of its own',
+    );
+  }
 }
 
-limitArguments(MainSpace, { space: 1, spaces: 0 });
+limitArguments(MainSpace, { space: 1, spaces: 0, logged: 0 });
 
 class Server extends MainSpace {
   constructor(process, options) {
@@ -55,6 +62,13 @@ class Server extends MainSpace {
 
   get log() {
     return this.process.log;
+  }
+
+  async logged() {
+    // A server that has ended has logged all.
+    const id = await this.control.mark().catch(() => undefined);
+    await (id ? this.process.logged(id) : this.process.ending());
+    return this.log;
   }
 
   async stop() {
@@ -100,7 +114,7 @@ async function startServer(given) {
     ...Object.fromEntries(inherited),
     LITEIO_ACCESS_KEY: accessKeyId,
     LITEIO_SECRET_KEY: secretAccessKey,
-    LITEIO_LOG: "warn",
+    LITEIO_LOG: LOG_FILTER,
     LITEIO_TEST_API: "local",
     ...environment,
   });

@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
+import { inspect } from "node:util";
 import {
   S3Client, CreateBucketCommand, GetBucketVersioningCommand, GetObjectCommand, ListBucketsCommand, PutObjectCommand,
 } from "@aws-sdk/client-s3";
@@ -248,6 +249,22 @@ withServer("the log has the reasons of refusals on request", { buckets: ["photos
   assert.equal((await fetch(`${server.endpoint}/photos/hello.txt`)).status, 403);
   await server.stop();
   assert.match(server.log, /key="hello\.txt" status=403 .*denied="/);
+});
+
+for (const settings of [{ args: ["--log", "debug"] }, { environment: { LITEIO_LOG: "info" } }]) {
+  withServer(`the log of a running server has the last request: ${inspect(settings)}`, settings, async (server) => {
+    for (let number = 0; number < 20; number += 1) {
+      await fetch(`${server.endpoint}/photos/${number}.jpg`);
+      assert.ok((await server.logged()).includes(`key="${number}.jpg"`));
+    }
+    await server.stop();
+    assert.match(await server.logged(), /key="19\.jpg"/);
+  });
+}
+
+withServer("without lines of requests the log is there, too", {}, async (server) => {
+  assert.equal(await server.logged(), "");
+  await assert.rejects(connect({ endpoint: server.endpoint }).logged(), /another process, .*: give the file options, useSpace/);
 });
 
 test("variables that the server does not know are refused", async () => {

@@ -21,7 +21,7 @@ import jestSetup from "liteio/jest/global-setup";
 export default withOptions({ profile: "minio" });
 export const jestGlobalSetup = jestSetup.withOptions({ buckets: ["photos"] });
 export const perTest = [useSpace(), ofJest({ region: "eu-west-1" }), ofNode()];
-const log: string | undefined = perTest[0].server.log;
+const log: string | undefined = perTest[0].server.log ?? (await perTest[0].server.logged());
 export const perFile = [useServer({ port: 9123 }), onceInJest({ buckets: ["photos"] }), onceInNode().space.config];
 const rule: FaultRule = { operation: "PutObject", status: 503, times: 2 };
 const running = process.env.LITEIO_ENDPOINT ? connect() : await startServer();
