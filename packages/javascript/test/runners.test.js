@@ -519,22 +519,43 @@ check(
   jest,
   SIX,
 );
-check(
-  "Jest with tests at the same time",
-  {
-    "package.json": manifest({}),
-    "a.test.js": `
-const { useSpace } = require("liteio/jest");
-const s3 = useSpace();
-test.concurrent("one", async () => s3.config);
-test.concurrent("another makes its own space", async () => {
-  const space = await s3.server.space();
+// Nothing tells a helper of such a test, and it would find the space of the test before.
+for (const [name, define] of Object.entries({
+  "test.concurrent": 'test.concurrent("one", async () => {});',
+  "it.concurrent.only": 'it.concurrent.only("one", async () => {});',
+  "test.concurrent.each": 'require("@jest/globals").test.concurrent.each([[1]])("%i", async () => {});',
+})) {
+  for (const use of ["useSpace", "useServer"]) {
+    check(
+      `Jest with ${name} after an ordinary test of ${use}`,
+      {
+        "package.json": manifest({}),
+        "a.test.js": `
+require("liteio/jest").${use}();
+test("an ordinary test", () => {});
+${define}
+`,
+        "b.test.js": `
+const { startServer } = require("liteio");
+let server;
+beforeAll(async () => { server = await startServer(); });
+afterAll(() => server.stop());
+test.concurrent("another file has its own spaces", async () => {
+  const space = await server.space();
   await space.delete();
 });
 `,
-  },
-  jest,
-  { status: 1, seen: /Jest runs no hooks for test\.concurrent[^]*1 failed, 1 passed/ },
+      },
+      jest,
+      { status: 1, seen: /Jest runs no hooks for test\.concurrent[^]*without useSpace\(\) and useServer\(\)[^]*Tests: +1 passed, 1 total/ },
+    );
+  }
+}
+check(
+  "Vitest with the helpers of Jest",
+  { "a.test.js": 'import { useSpace } from "liteio/jest"; useSpace();' },
+  vitest,
+  { status: 1, seen: /liteio\/jest is for test files that Jest runs: import liteio\/vitest in Vitest/ },
 );
 const node = ["--test"];
 check(
