@@ -188,6 +188,16 @@ check(
   },
   vitest,
 );
+check(
+  "Vitest with a setup that returns the one of the package",
+  {
+    "vitest.config.js": `export default { test: { globalSetup: ["./setup.js"] } };`,
+    "setup.js": `import { withOptions } from "liteio/vitest/global-setup"; export default () => withOptions({});`,
+    "a.test.js": OF_VITEST(false),
+  },
+  vitest,
+  { status: 1, seen: /returned by a setup instead of called, so that it has started no server/ },
+);
 const OF_PROJECT = (bucket) => `
 import { expect, test } from "vitest";
 import { ${NAMES} } from "@aws-sdk/client-s3";
