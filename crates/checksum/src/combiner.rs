@@ -289,7 +289,7 @@ impl Job {
     fn states(&mut self) -> (Lane<'_>, Option<Stream<'_>>) {
         let blocks = self.pieces.front().map_or(&[][..], |piece| piece.as_chunks().0);
         let (md5, sha256) = self.digests.states();
-        (Lane { state: &mut md5.state, blocks }, sha256.map(|state| Stream { state, blocks }))
+        (Lane { state: md5, blocks }, sha256.map(|state| Stream { state, blocks }))
     }
 
     /// Digests as many blocks as in a lane, without others.
@@ -303,11 +303,9 @@ impl Job {
 
     /// Continues after blocks that were digested in the lane.
     fn advance(&mut self, blocks: usize) {
-        let bytes = blocks * BLOCK_BYTES;
-        let (md5, _) = self.digests.states();
-        md5.bytes = md5.bytes.wrapping_add(bytes as u64);
+        self.digests.advance(blocks);
         if let Some(piece) = self.pieces.front_mut() {
-            piece.advance(bytes);
+            piece.advance(blocks * BLOCK_BYTES);
         }
         self.settle();
     }

@@ -1,6 +1,6 @@
 //! [`Joined`]: MD5 of a stream, and its SHA-256 if that is wanted, over the same blocks.
 
-use super::md5::{Md5, compress};
+use super::md5::{BLOCK_BYTES, Md5, Md5Words, compress};
 use super::sha256;
 
 /// Computes MD5 over a stream of bytes, and SHA-256 beside it.
@@ -30,10 +30,15 @@ impl Joined {
         &self.md5
     }
 
-    /// The two digests of a stream that is at the end of a block. Blocks that one of them has digested, the other one
-    /// must digest, too.
-    pub(crate) fn states(&mut self) -> (&mut Md5, Option<&mut sha256::Words>) {
-        (&mut self.md5, self.sha256.as_mut())
+    /// The states of a stream that is at the end of a block. Both must digest the same blocks, whose number
+    /// [`Joined::advance`] takes afterwards.
+    pub(crate) fn states(&mut self) -> (&mut Md5Words, Option<&mut sha256::Words>) {
+        (self.md5.state_mut(), self.sha256.as_mut())
+    }
+
+    /// Counts blocks that the states have digested.
+    pub(crate) fn advance(&mut self, blocks: usize) {
+        self.md5.count(blocks * BLOCK_BYTES);
     }
 
     /// The digests of all bytes.

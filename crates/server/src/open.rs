@@ -369,7 +369,7 @@ fn store_config(config: &Config) -> StoreConfig {
 
 /// Warns of keys that objects need and that are not given.
 fn tell_missing_keys(store: &Store) {
-    // An unreadable record is told of by what needs it.
+    // What reads an unreadable record later reports it.
     let missing = store.sample_missing_keys().unwrap_or_default();
     for key in missing.keys() {
         tracing::warn!(

@@ -18,10 +18,10 @@ pub(crate) type Md5Words = [u32; 4];
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
 pub struct Md5 {
-    pub(crate) state: Md5Words,
+    state: Md5Words,
     /// The last bytes, less than a block.
     rest: [u8; BLOCK_BYTES],
-    pub(crate) bytes: u64,
+    bytes: u64,
 }
 
 /// Stored form: state after the last whole block, the bytes after it, the total length.
@@ -79,7 +79,7 @@ impl Md5 {
         mut compress: impl FnMut(&mut Md5Words, &[Block]),
     ) {
         let rest = self.rest_bytes();
-        self.bytes = self.bytes.wrapping_add(bytes.len() as u64);
+        self.count(bytes.len());
         if rest > 0 {
             let (taken, after) = bytes.split_at(bytes.len().min(BLOCK_BYTES - rest));
             self.rest[rest..rest + taken.len()].copy_from_slice(taken);
@@ -114,6 +114,16 @@ impl Md5 {
         let (words, _) = digest.as_chunks_mut();
         words.iter_mut().zip(self.state).for_each(|(word, state)| *word = state.to_le_bytes());
         digest
+    }
+
+    /// The state, for a digest of blocks elsewhere, which [`Md5::count`] counts.
+    pub(crate) fn state_mut(&mut self) -> &mut Md5Words {
+        &mut self.state
+    }
+
+    /// Counts bytes that the state or the rest has.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        self.bytes = self.bytes.wrapping_add(bytes as u64);
     }
 
     /// The bytes after the last whole block.

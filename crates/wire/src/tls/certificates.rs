@@ -100,7 +100,7 @@ impl Certificates {
         self.places.first().is_some_and(|place| place.pair.read().is_for(host))
     }
 
-    /// Reads all files, changed or not: whoever asks for it hears of a pair that is refused again.
+    /// Reads all files, changed or not, and logs a refused pair again.
     pub fn read_again(&self) {
         self.places.iter().for_each(Place::read_again);
     }

@@ -104,7 +104,7 @@ fn no_body_of_any_length_is_stored_against_its_sha256() {
             assert_eq!(reply.element("S3ComputedContentSHA256"), computed);
             let stored = server.send(&put(&body).sign(OWNER).bytes());
             assert_eq!(stored.status, 200, "{length}: {stored:?}");
-            // Nobody has asked for it as a checksum.
+            // The client did not request it as a checksum.
             assert_eq!(stored.header("x-amz-checksum-sha256"), None);
         }
         assert_eq!(server.ask("GET", "/bucket/key").body, body);
