@@ -27,7 +27,7 @@
 //! | [`listeners`] | Requests without an end, which listen to events |
 //! | [`minio_event`] | Events as MinIO tells them, for its stream and for targets |
 //! | `logged` | The receiver of requests on buckets with access logs |
-//! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
+//! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `read_piece`) |
 //! | [`remote`] | The targets of replication, with what happened at each |
 //! | [`tiers`] | The tiers that bodies move to, with what happened at each |
 //! | [`offload`] | The only way to blocking threads, bounded |

@@ -1,6 +1,7 @@
 //! The state shared by the handlers of one server, and their paths to reads. It depends on no
 //! handler.
 
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -124,13 +125,8 @@ impl EventTarget {
 /// A piece of an object, nothing at its end, with the reader of those that follow.
 pub type Piece = (ObjectReader, Option<Bytes>);
 
-/// The next piece of an object: read, or still to be waited for.
-pub enum NextPiece<F> {
-    /// Read from memory.
-    Read(Piece),
-    /// The future that reads it.
-    Reading(F),
-}
+/// The future of [`App::read_piece`].
+pub type ReadingPiece = Pin<Box<dyn Future<Output = Result<Piece, StoreError>> + Send>>;
 
 impl App {
     /// The state of a server over an open store.
@@ -256,23 +252,17 @@ impl App {
         self.offload.run(move || work(&store)).await.map_err(StoreError::from)?
     }
 
-    /// Reads the next piece of an object: in place if it is in memory, otherwise like
-    /// [`App::blocking`], with a future that any task can run.
+    /// Reads the next piece of an object like [`App::blocking`], once [`ObjectReader::try_next`] has
+    /// found none in memory. Any task can run the future. Boxed, because it is larger than the rest
+    /// of what a request needs, and few of them read from a disk.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
-    pub fn next_piece(
-        self: &Arc<App>,
-        mut reader: ObjectReader,
-    ) -> Result<NextPiece<impl Future<Output = Result<Piece, StoreError>> + Send + use<>>, StoreError>
-    {
-        if let Some(piece) = reader.try_next()? {
-            return Ok(NextPiece::Read((reader, piece)));
-        }
+    pub fn read_piece(self: &Arc<App>, mut reader: ObjectReader) -> ReadingPiece {
         let app = Arc::clone(self);
-        Ok(NextPiece::Reading(async move {
-            app.blocking(move |_| reader.next().map(|piece| (reader, piece))).await
-        }))
+        Box::pin(
+            async move { app.blocking(move |_| reader.next().map(|piece| (reader, piece))).await },
+        )
     }
 
     /// The blocking threads, for lanes, which outlive the call that starts them.

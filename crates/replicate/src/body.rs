@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use liteio_access::state::{App, NextPiece, Piece};
+use liteio_access::state::{App, Piece};
 use liteio_client::CallBody;
 use liteio_store::{
     GetOptions, ObjectKey, ObjectReader, PartNumber, ReplicatedVersion, Selection, Store,
@@ -70,9 +70,9 @@ async fn feed_pieces(
     }
 }
 
-async fn next(app: &Arc<App>, reader: ObjectReader) -> Result<Piece, StoreError> {
-    match app.next_piece(reader)? {
-        NextPiece::Read(piece) => Ok(piece),
-        NextPiece::Reading(reading) => reading.await,
+async fn next(app: &Arc<App>, mut reader: ObjectReader) -> Result<Piece, StoreError> {
+    match reader.try_next()? {
+        Some(piece) => Ok((reader, piece)),
+        None => app.read_piece(reader).await,
     }
 }

@@ -12,7 +12,7 @@ use s3s::S3Result;
 use tokio::task::JoinHandle;
 
 use super::error;
-use liteio_access::state::{App, NextPiece, Piece};
+use liteio_access::state::{App, Piece};
 use liteio_wire::front::limits::ANSWER_FREE_BYTES;
 use liteio_wire::front::{Allowance, PieceRoom, Room};
 use liteio_wire::reply::{BoxError, ReplyBody};
@@ -31,9 +31,13 @@ pub(super) async fn body(
     let rooms = (!is_short).then(|| allowance.pieces());
     let room = rooms.as_ref().and_then(|rooms| rooms.take(reader.remaining()));
     reader.limit_pieces(room.as_ref().and_then(Room::bytes_max));
-    let (reader, first) = match app.next_piece(reader).map_err(error::from_store)? {
-        NextPiece::Read(piece) => piece,
-        NextPiece::Reading(piece) => piece.await.map_err(error::from_store)?,
+    let first = match reader.try_next().map_err(error::from_store)? {
+        Some(piece) => piece,
+        None => {
+            let (rest, piece) = app.read_piece(reader).await.map_err(error::from_store)?;
+            reader = rest;
+            piece
+        }
     };
     let first = first.unwrap_or_default();
     let bytes = first.len() as u64 + reader.remaining();
@@ -100,15 +104,15 @@ impl Pieces {
         loop {
             match std::mem::replace(state, State::Ended) {
                 State::Ended => return Poll::Ready(None),
-                State::Idle(reader) => match self.app.next_piece(reader) {
-                    Ok(NextPiece::Read((reader, piece))) => {
+                State::Idle(mut reader) => match reader.try_next() {
+                    Ok(Some(piece)) => {
                         if piece.is_some() {
                             *state = State::Idle(reader);
                         }
                         return Poll::Ready(piece.map(Ok));
                     }
-                    Ok(NextPiece::Reading(piece)) => {
-                        *state = State::Reading(tokio::spawn(piece));
+                    Ok(None) => {
+                        *state = State::Reading(tokio::spawn(self.app.read_piece(reader)));
                     }
                     Err(error) => return Poll::Ready(Some(Err(Box::new(error)))),
                 },

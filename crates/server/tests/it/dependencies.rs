@@ -220,7 +220,7 @@ const RULES: &[Rule] = &[
     except("reports", &["deliver"], Code(&["store.put_object(", "begin_body("])),
     // S3's handlers run on the threads of connections. What they do with the store there by themselves is
     // writing, which waits elsewhere; they read through `App::look`, `App::blocking` and
-    // `App::next_piece`, and ask for what no record says by `App::ask`. The handlers of S3 Vectors run on a blocking thread as a whole.
+    // `App::read_piece`, and ask for what no record says by `App::ask`. The handlers of S3 Vectors run on a blocking thread as a whole.
     in_all(
         "s3",
         AllBut(
