@@ -193,7 +193,13 @@ fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError>
 /// It ends cleanly only if all declarations about it hold: its length, its hash, the signatures of
 /// its chunks, its trailer. Otherwise its last item is an [`ApiError`], and the bytes that would
 /// complete the declared length are never returned.
-pub struct AuthBody {
+///
+/// Most requests have none, and every layer moves its request into the next: so a body is one
+/// pointer.
+pub struct AuthBody(Option<Box<Rest>>);
+
+/// The rest of a body that has not ended.
+struct Rest {
     source: Source,
     verifier: Verifier,
     /// Data that was read but not decoded, followed by more of it.
@@ -201,39 +207,35 @@ pub struct AuthBody {
     input_after: Bytes,
     /// Decoded data that waits for its proof.
     held: Option<Bytes>,
-    ended: bool,
     fault: BodyFault,
 }
 
 impl AuthBody {
     pub(super) fn new(source: Source, verifier: Verifier) -> Self {
         // An empty body: its declarations were checked with the head.
-        let ended = matches!(
+        if matches!(
             (&source, &verifier),
             (Source::Empty, Verifier::Plain { remaining: None | Some(0) })
-        );
-        AuthBody {
-            source,
-            verifier,
-            input: Bytes::new(),
-            input_after: Bytes::new(),
-            held: None,
-            ended,
-            fault: BodyFault::default(),
+        ) {
+            return AuthBody(None);
         }
+        AuthBody::after((Bytes::new(), Bytes::new()), source, verifier)
     }
 
-    /// Prepends bytes that were read ahead of the source.
-    pub(super) fn with_input(mut self, first: Bytes, second: Bytes) -> Self {
-        (self.input, self.input_after) = (first, second);
-        self
+    /// A body that begins with bytes that were read ahead of its source.
+    pub(super) fn after(read: (Bytes, Bytes), source: Source, verifier: Verifier) -> Self {
+        let (input, input_after) = read;
+        let fault = BodyFault::default();
+        AuthBody(Some(Box::new(Rest { source, verifier, input, input_after, held: None, fault })))
     }
 
-    /// The shared slot in which other layers find the error of this body.
-    pub(super) fn fault(&self) -> BodyFault {
-        self.fault.clone()
+    /// The shared slot in which other layers find the error of this body, unless it is empty.
+    pub(super) fn fault(&self) -> Option<BodyFault> {
+        self.0.as_ref().map(|body| body.fault.clone())
     }
+}
 
+impl Rest {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ApiError>> {
         loop {
             if self.input.is_empty() {
@@ -275,37 +277,32 @@ impl Body for AuthBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
         let this = self.get_mut();
-        if this.ended {
-            return Poll::Ready(None);
-        }
-        let next = ready!(this.poll_next(context));
+        let Some(body) = &mut this.0 else { return Poll::Ready(None) };
+        let next = ready!(body.poll_next(context));
         Poll::Ready(match next {
             Ok(Some(data)) => Some(Ok(Frame::data(data))),
             Ok(None) => {
-                this.ended = true;
+                this.0 = None;
                 None
             }
             Err(error) => {
-                this.ended = true;
-                // The held bytes are dropped with the source: without proof they never leave.
-                (this.source, this.held) = (Source::Empty, None);
                 // The first error counts; layers in between may replace the one in the stream.
-                let _ = this.fault.0.set(error.clone());
+                let _ = body.fault.0.set(error.clone());
+                // The held bytes are dropped with the source: without proof they never leave.
+                this.0 = None;
                 Some(Err(error))
             }
         })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.ended {
-            return SizeHint::with_exact(0);
-        }
-        let held = self.held.as_ref().map_or(0, |held| held.len() as u64);
-        self.verifier
+        let Some(body) = &self.0 else { return SizeHint::with_exact(0) };
+        let held = body.held.as_ref().map_or(0, |held| held.len() as u64);
+        body.verifier
             .remaining()
             .map_or_else(SizeHint::default, |remaining| SizeHint::with_exact(remaining + held))
     }
@@ -313,7 +310,7 @@ impl Body for AuthBody {
 
 impl fmt::Debug for AuthBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let remaining = self.verifier.remaining();
+        let remaining = self.0.as_ref().map_or(Some(0), |body| body.verifier.remaining());
         formatter.debug_struct("AuthBody").field("remaining", &remaining).finish_non_exhaustive()
     }
 }

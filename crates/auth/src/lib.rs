@@ -433,14 +433,14 @@ fn finish(
     source: Source,
     content_length: Option<u64>,
 ) -> Result<Request<AuthBody>, ApiError> {
-    let has_body = source.has_data();
     let Verified { identity, signed_as, payload, chain } = verified;
     let mut decoded_length = None;
     let verifier = match payload {
         Payload::Unsigned => Verifier::Plain { remaining: content_length },
         Payload::Hashed(expected) => {
             // Checked here, because a reader may never poll an empty body for its end.
-            let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
+            let is_empty =
+                content_length == Some(0) || (content_length.is_none() && !source.has_data());
             if is_empty && expected != *EMPTY_SHA256 {
                 return Err(error::content_sha256_mismatch(&expected, EMPTY_SHA256));
             }
@@ -472,8 +472,8 @@ fn finish(
     if let Some(signed_as) = signed_as {
         parts.extensions.insert(signed_as);
     }
-    if has_body {
-        parts.extensions.insert(body.fault());
+    if let Some(fault) = body.fault() {
+        parts.extensions.insert(fault);
     }
     Ok(Request::from_parts(parts, body))
 }

@@ -171,14 +171,16 @@ impl Authenticator {
         parts.uri = object_uri(&target, &key)?;
         let decoder = FileDecoder::new(form.delimiter, length);
         let [first, second] = form.file_start;
-        let body = AuthBody::new(source, Verifier::FormFile(Box::new(decoder)));
-        let body = body.with_input(first, second);
+        let verifier = Verifier::FormFile(Box::new(decoder));
+        let body = AuthBody::after((first, second), source, verifier);
         parts.extensions.insert(post_form);
         if matches!(identity, Identity::User(_)) {
             parts.extensions.insert(signed_as);
         }
         parts.extensions.insert(identity);
-        parts.extensions.insert(body.fault());
+        if let Some(fault) = body.fault() {
+            parts.extensions.insert(fault);
+        }
         Ok(http::Request::from_parts(parts, body))
     }
 

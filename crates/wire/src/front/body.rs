@@ -28,7 +28,13 @@ fn broken_off(error: &BoxError) -> ApiError {
 }
 
 /// The body that a handler reads.
-pub struct RequestBody {
+///
+/// Most requests have none, and every layer moves its request into the next: so a body is one
+/// pointer.
+pub struct RequestBody(Option<Box<Receiving>>);
+
+/// A body that has not ended.
+struct Receiving {
     incoming: ReceivedBody,
     exchange: Arc<Exchange>,
     pace: Pace,
@@ -39,7 +45,6 @@ pub struct RequestBody {
     /// Armed at the first wait, and again only when it fires, so that a body that flows never
     /// touches the timer.
     alarm: Option<Pin<Box<Sleep>>>,
-    ended: bool,
     /// The whole body will be in memory at once, not just a window of it.
     held: bool,
     /// The bytes that have been charged to the budget.
@@ -54,32 +59,32 @@ impl RequestBody {
         limits: &Limits,
         plan: Plan,
     ) -> RequestBody {
-        let ended = incoming.is_end_stream();
-        if ended {
+        if incoming.is_end_stream() {
             exchange.connection.request_ended();
+            return RequestBody(None);
         }
         // A form is authenticated by its first fields, so these are due like a head.
         let admitted_by = plan.form.then(|| exchange.started + limits.header_timeout);
-        RequestBody {
+        RequestBody(Some(Box::new(Receiving {
             incoming,
             exchange,
             pace: Pace::new(limits.body_window, limits.bytes_per_second_min),
             admitted_by,
             waiting_since: None,
             alarm: None,
-            ended,
             held: plan.held,
             charged: 0,
-        }
+        })))
     }
 
     fn end(&mut self) {
-        if !self.ended {
-            self.ended = true;
-            self.exchange.connection.request_ended();
+        if let Some(body) = self.0.take() {
+            body.exchange.connection.request_ended();
         }
     }
+}
 
+impl Receiving {
     /// Called when there is nothing to read. Ready once the client has been too slow.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
         if self.exchange.is_admitted() {
@@ -114,6 +119,35 @@ impl RequestBody {
         let paced = since + self.pace.left();
         self.admitted_by.map_or(paced, |by| by.min(paced))
     }
+
+    /// Counts a received frame towards the pace of the client, the largest size, and the memory.
+    fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), ApiError> {
+        // Only time spent waiting for the client counts against it.
+        if let Some(since) = self.waiting_since.take() {
+            self.pace.wait(since.elapsed());
+        }
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.pace.moved(bytes as u64);
+        // Counted here for bodies without a declared length; `check_head` refuses declared ones
+        // early.
+        let received = self.exchange.add_bytes_in(bytes);
+        if received > BODY_BYTES_MAX {
+            return Err(body_too_large());
+        }
+        // A streamed body counts for the bytes received so far, up to its window.
+        let in_memory = match self.held {
+            true => received.saturating_mul(HELD_BODY_COPIES),
+            false => received.min(BODY_WINDOW_BYTES_MAX),
+        };
+        // Charge only growth: most frames of a streamed body stay within the window.
+        if in_memory > self.charged {
+            if !self.exchange.charge(in_memory) {
+                return Err(slow_down());
+            }
+            self.charged = in_memory;
+        }
+        Ok(())
+    }
 }
 
 impl HttpBody for RequestBody {
@@ -124,12 +158,10 @@ impl HttpBody for RequestBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let frame = match Pin::new(&mut self.incoming).poll_frame(context) {
+        let Some(body) = &mut self.0 else { return Poll::Ready(None) };
+        let frame = match Pin::new(&mut body.incoming).poll_frame(context) {
             Poll::Pending => {
-                let stalled = std::task::ready!(self.poll_stalled(context));
+                let stalled = std::task::ready!(body.poll_stalled(context));
                 return Poll::Ready(Some(Err(stalled)));
             }
             Poll::Ready(None) => {
@@ -141,56 +173,35 @@ impl HttpBody for RequestBody {
             }
             Poll::Ready(Some(Ok(frame))) => frame,
         };
-        // Only time spent waiting for the client counts against it.
-        if let Some(since) = self.waiting_since.take() {
-            self.pace.wait(since.elapsed());
+        if let Err(error) = body.count(&frame) {
+            return Poll::Ready(Some(Err(error)));
         }
-        let bytes = frame.data_ref().map_or(0, Bytes::len);
-        self.pace.moved(bytes as u64);
-        // Counted here for bodies without a declared length; `check_head` refuses declared ones
-        // early.
-        let received = self.exchange.add_bytes_in(bytes);
-        if received > BODY_BYTES_MAX {
-            return Poll::Ready(Some(Err(body_too_large())));
-        }
-        // A streamed body counts for the bytes received so far, up to its window.
-        let in_memory = match self.held {
-            true => received.saturating_mul(HELD_BODY_COPIES),
-            false => received.min(BODY_WINDOW_BYTES_MAX),
-        };
-        // Charge only growth: most frames of a streamed body stay within the window.
-        if in_memory > self.charged {
-            if !self.exchange.charge(in_memory) {
-                return Poll::Ready(Some(Err(slow_down())));
-            }
-            self.charged = in_memory;
-        }
-        if self.incoming.is_end_stream() {
+        if body.incoming.is_end_stream() {
             self.end();
         }
         Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        self.0.as_ref().map_or(SizeHint::with_exact(0), |body| body.incoming.size_hint())
     }
 }
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        if !self.ended {
-            self.exchange.connection.request_abandoned();
+        if let Some(body) = &self.0 {
+            body.exchange.connection.request_abandoned();
         }
     }
 }
 
 impl fmt::Debug for RequestBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.exchange.ids().request_id();
-        formatter.debug_struct("RequestBody").field("id", &id).field("ended", &self.ended).finish()
+        let id = self.0.as_ref().map(|body| body.exchange.ids().request_id());
+        formatter.debug_tuple("RequestBody").field(&id).finish()
     }
 }
