@@ -38,6 +38,7 @@ use liteio_auth::{AuthBody, Identity};
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Origin};
+use liteio_wire::pinned::pin_in;
 use liteio_wire::reply::{ApiError, Reply, ReplyBody};
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
@@ -134,7 +135,8 @@ impl S3Service {
         let origin = head.extensions.get::<Arc<Origin>>().cloned();
         let mut facts = Facts { method, target, condition: None };
         // Boxed, so that the future of a read does not contain this state.
-        let answer = Box::pin(self.call_other(head, body, route, &mut facts)).await;
+        let place = Box::new_uninit();
+        let answer = pin_in(place, self.call_other(head, body, route, &mut facts)).await;
         answer.map_err(|error| {
             if let Some(origin) = origin {
                 note_refused_acl(&origin, &error);

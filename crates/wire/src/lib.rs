@@ -27,6 +27,7 @@
 //! | [`dial`] | Connections of the server to services that do not speak HTTP |
 //! | [`settings`] | Settings of connections, and the error of any setting |
 //! | [`nearest`] | The known name that a mistyped one probably stands for |
+//! | [`pinned`] | Futures on the heap that are built where they stay |
 //! | [`file_stamp`], [`private_file`] | The state by which a changed file is detected; files that hold a secret |
 //!
 //! The crate must not know signatures, users, the store or services. Of `liteio_disk` it uses the clock only.
@@ -57,6 +58,7 @@ pub mod front;
 pub mod http_client;
 pub mod nearest;
 pub mod origin;
+pub mod pinned;
 pub mod private_file;
 pub mod proxy;
 pub mod record;

@@ -37,6 +37,7 @@ use liteio_wire::front::{
     Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan, Planned,
 };
 use liteio_wire::origin::Origin;
+use liteio_wire::pinned::pin_in;
 use liteio_wire::reply::{self, ApiError};
 
 /// Seconds since a standby last had everything that the backup has, on each of its answers.
@@ -162,15 +163,14 @@ impl Dispatch {
     ) -> HandlerFuture {
         let (head, body) = request.into_parts();
         let claim = Operational::claim(&head, &origin.target);
-        let request = Request::from_parts(head, body);
         let is_health = claim.as_ref().is_some_and(|claim| matches!(claim.way, Way::Health));
         if let Some(agreement) = self.agreement.as_ref().filter(|_| !is_health) {
             let (this, origin, agreement) =
                 (self.clone(), Arc::clone(origin), Arc::clone(agreement));
-            let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+            let reads = matches!(head.method, Method::GET | Method::HEAD);
             return Box::pin(async move {
                 let ahead = agreement.reach(&origin, !reads).await?;
-                let answer = this.answer_claimed(claim, request, &origin, allowance);
+                let answer = this.answer_claimed(claim, head, body, &origin, allowance);
                 let reply = match ahead {
                     Some(ahead) => ahead.around(answer).await,
                     None => answer.await,
@@ -179,14 +179,15 @@ impl Dispatch {
                 reply
             });
         }
-        self.answer_claimed(claim, request, origin, allowance)
+        self.answer_claimed(claim, head, body, origin, allowance)
     }
 
     /// Answers a request that the operational routes claim, or not.
     fn answer_claimed(
         &self,
         claim: Option<Claim>,
-        request: Request<RequestBody>,
+        head: Parts,
+        body: RequestBody,
         origin: &Arc<Origin>,
         allowance: Allowance,
     ) -> HandlerFuture {
@@ -195,10 +196,10 @@ impl Dispatch {
                 let (this, origin) = (self.clone(), Arc::clone(origin));
                 Box::pin(async move {
                     let way = this.borrowed_way(way, &origin).await;
-                    this.answer_by(way, request, &origin, allowance).await
+                    this.answer_by(way, head, body, &origin, allowance).await
                 })
             }
-            claim => self.answer_by(claim.map(|claim| claim.way), request, origin, allowance),
+            claim => self.answer_by(claim.map(|claim| claim.way), head, body, origin, allowance),
         }
     }
 
@@ -206,23 +207,23 @@ impl Dispatch {
     fn answer_by(
         &self,
         way: Option<Way>,
-        request: Request<RequestBody>,
+        head: Parts,
+        body: RequestBody,
         origin: &Arc<Origin>,
         allowance: Allowance,
     ) -> HandlerFuture {
-        let (head, body) = request.into_parts();
         let origin = Arc::clone(origin);
         let is_for_console = way.is_none() && self.is_for_console(&head, &origin);
-        let request = Request::from_parts(head, body);
         let shown = Arc::clone(&self.operational);
         let spaces = &self.spaces;
         match way {
             Some(Way::Health) => {
                 origin.found.note_health();
-                let request = request.map(|_| Empty::new());
+                let request = Request::from_parts(head, Empty::new());
                 Box::pin(async move { shown.call(request).await })
             }
             Some(Way::Operator) => {
+                let request = Request::from_parts(head, body);
                 #[cfg(feature = "testkit")]
                 if let Some(tests) = spaces.test_api(&origin) {
                     return Box::pin(async move { tests.operate(request, &origin).await });
@@ -245,7 +246,9 @@ impl Dispatch {
             None if is_for_console => Box::pin(async { browser::to_console() }),
             None => {
                 let spaces = spaces.clone();
-                Box::pin(async move { spaces.call(request, &origin, &allowance).await })
+                pin_in(Box::new_uninit(), async move {
+                    spaces.call(Request::from_parts(head, body), &origin, &allowance).await
+                }) as _
             }
         }
     }

@@ -42,6 +42,7 @@ use crate::front::limits::{
 };
 use crate::front::received::ReceivedBody;
 use crate::front::{Front, Sender, check, request_timeout};
+use crate::pinned::pin_in;
 use crate::reply::{ApiError, ErrorCode, Withheld};
 
 type AnswerFuture =
@@ -64,12 +65,12 @@ impl Service<Request<Incoming>> for FrontService {
         let (front, state) = (Arc::clone(&self.front), Arc::clone(&self.state));
         let sender = self.sender.clone();
         let request = request.map(ReceivedBody::Http1);
-        Box::pin(async move {
+        pin_in(Box::new_uninit(), async move {
             let response = front.answer(request, sender, state).await?;
             // hyper writes the head as soon as it has the answer.
             response.body().connection().head_due();
             Ok(response)
-        })
+        }) as _
     }
 }
 

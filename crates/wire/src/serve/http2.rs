@@ -40,6 +40,7 @@ use crate::front::limits::{
 use crate::front::pace::Pace;
 use crate::front::received::{ReceivedBody, StreamBody};
 use crate::front::{Front, Sender};
+use crate::pinned::pin_in;
 use crate::reply::Withheld;
 
 fn builder() -> Builder {
@@ -173,8 +174,9 @@ impl Streams {
     ) {
         self.state.began();
         let is_quick = is_quick(&request);
-        let mut stream =
-            Box::pin(answer(request, respond, Arc::clone(&self.front), self.sender.clone()));
+        let place = Box::new_uninit();
+        let (front, sender) = (Arc::clone(&self.front), self.sender.clone());
+        let mut stream = pin_in(place, answer(request, respond, front, sender));
         if is_quick && let Poll::Ready(ended) = stream.as_mut().poll(context) {
             self.count(ended);
             return;
@@ -224,7 +226,8 @@ async fn answer(
     let is_head = *request.method() == Method::HEAD;
     let mut is_to_be_asked = expects_to_be_asked(&request);
     let request = received(request, &state);
-    let mut answer = Box::pin(front.answer(request, sender, Arc::clone(&state)));
+    let place = Box::new_uninit();
+    let mut answer = pin_in(place, front.answer(request, sender, Arc::clone(&state)));
     let response = poll_fn(|context| {
         if let Poll::Ready(answered) = answer.as_mut().poll(context) {
             return Poll::Ready(Some(answered));
