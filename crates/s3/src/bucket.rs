@@ -4,7 +4,7 @@ use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue};
 use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError, Versioning};
 use s3s::dto::*;
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::xml_response;
 use super::context::Sent;
@@ -105,13 +105,13 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
-        None => Err(illegal_location("unspecified")),
+        None => Err(illegal_location("unspecified", region)),
         Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location(US_EAST_1)),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
         // AWS tells only clients of us-east-1 that a text is no region.
         Some(constraint) if is_region(constraint) || region != US_EAST_1 => {
-            Err(illegal_location(constraint))
+            Err(illegal_location(constraint, region))
         }
         Some(constraint) => Err(invalid_location(constraint)),
     }
@@ -221,13 +221,17 @@ fn invalid_location(constraint: &str) -> S3Error {
     )
 }
 
-fn illegal_location(constraint: &str) -> S3Error {
-    S3Error::with_message(
-        S3ErrorCode::IllegalLocationConstraintException,
-        format!(
-            "The {constraint} location constraint is incompatible for the region specific endpoint \
-             this request was sent to."
-        ),
+/// The error for a location other than the server's region: AWS's message names none, so the detail does.
+fn illegal_location(constraint: &str, region: &str) -> S3Error {
+    let detail = format!(
+        "the server has the region {region} alone, by --region: set it in the client, which names it as \
+         the location constraint"
+    );
+    s3_error!(
+        Details::of("Detail", detail),
+        IllegalLocationConstraintException,
+        "The {constraint} location constraint is incompatible for the region specific endpoint \
+         this request was sent to."
     )
 }
 

@@ -49,6 +49,8 @@ async fn creating_again_depends_on_owner_and_region() {
     let message = "The unspecified location constraint is incompatible for the region specific endpoint \
                    this request was sent to.";
     assert_eq!(refused.element("Message"), message);
+    let detail = refused.element("Detail");
+    assert!(detail.contains("the region eu-west-1 alone, by --region"), "{detail}");
     let wrong = server.put("/mine", constraint("us-west-2")).await;
     wrong.expect_error(400, "IllegalLocationConstraintException");
     // Only us-east-1 says that a text is no region.

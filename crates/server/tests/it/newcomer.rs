@@ -485,6 +485,25 @@ async fn the_log_tells_what_to_do_about_an_acl_that_a_program_sends() {
     assert_eq!(told.count(), 3, "{log}");
 }
 
+#[tokio::test]
+async fn the_log_tells_the_region_of_a_server_that_has_one() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args([
+        "--memory",
+        "--address",
+        "127.0.0.1:0",
+        "--region",
+        "eu-central-1",
+    ]));
+    let address = address(&server).parse().expect("an address");
+    let key = User { access_key: "liteio", secret_key: "liteio123", id: "" };
+    let put = RawRequest::of_s3(address, "eu-central-1", "PUT", "/photos").by(key);
+    put.send().await.expect_error(400, "IllegalLocationConstraintException");
+    let (_, log) = server.signal("TERM");
+    let told = "denied=\"the server has the region eu-central-1 alone, by --region";
+    assert!(log.contains(told), "{log}");
+}
+
 /// Of each: words in the place of a command, and the command that does the same.
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
