@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words in the place of a command, and what to do instead.
-const GUESSES: [(&[&str], &str); 18] = [
+const GUESSES: [(&[&str], &str); 19] = [
     (
         &["start", "run", "serve", "up", "daemon", "minio", "web"],
         "`liteio` alone, or `liteio server`, starts the server; as a service `systemctl start liteio`",
@@ -43,6 +43,10 @@ const GUESSES: [(&[&str], &str); 18] = [
         &["delete", "remove", "del"],
         "`liteio client rm` removes objects, `liteio client rb` buckets",
     ),
+    (
+        &["reset", "clean", "clear", "wipe", "erase", "purge", "destroy"],
+        "no command deletes all data: stop the server and remove its data directory; `liteio client rb --force local/NAME` removes a bucket",
+    ),
     (&["list", "dir"], "`liteio client ls local` lists the buckets of the server on this machine"),
     (
         &["config", "configure", "settings", "set", "env"],
@@ -76,7 +80,7 @@ const GUESSES: [(&[&str], &str); 18] = [
 ];
 
 /// Options that there are not, and what to do instead. The most similar option is about something else.
-const OPTIONS: [(&[&str], &str); 9] = [
+const OPTIONS: [(&[&str], &str); 10] = [
     (
         &["--vector-bucket", "--vector-buckets"],
         "vector buckets are made by clients: docs/vectors.md",
@@ -88,6 +92,10 @@ const OPTIONS: [(&[&str], &str); 9] = [
     (
         &["--listen", "--listen-address", "--bind", "--addr"],
         "`--address HOST:PORT`, or `--port PORT`, selects where the server listens",
+    ),
+    (
+        &["--console-port", "--website-port", "--iceberg-port", "--plain-port"],
+        "an address has the port: `--console-address HOST:PORT`, and so --website-address, --iceberg-address, --plain-address",
     ),
     (
         &["-v", "--verbose", "--debug"],
@@ -159,6 +167,19 @@ pub(super) fn option(error: &clap::Error, arguments: &[OsString]) -> Option<Stri
     }
     let (_, instead) = OPTIONS.iter().find(|(options, _)| options.contains(&option.as_str()))?;
     Some(format!("there is no option `{option}`: {instead}"))
+}
+
+/// The advice about the value of a flag, which takes none: `--memory=true`.
+pub(super) fn of_a_flag(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let value = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => value.to_ascii_lowercase(),
+        _ => return None,
+    };
+    Some(match ["false", "off", "no", "0"].contains(&value.as_str()) {
+        true => format!("leave `{flag}` out"),
+        false => format!("write `{flag}` alone"),
+    })
 }
 
 /// The line about a word in the place of a command, if it is known what was meant.

@@ -145,6 +145,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 None => line,
             })
         }
+        ErrorKind::TooManyValues => {
+            let line = with_variable(&error, &arguments);
+            Stop::Usage(match guess::of_a_flag(&error) {
+                Some(meant) => format!("{line}; {meant}"),
+                None => line,
+            })
+        }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
     let names_a_command = names_a_command(&arguments);
@@ -273,5 +280,8 @@ fn one_line(message: &str) -> String {
     let line = wanted.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
     // The standard library's words for 10MB or 1.5.
     let line = line.replace("invalid digit found in string", "give a whole number, without a unit");
+    // clap's own words about switches, whose help says on|off.
+    let line = line.replace("value was not a boolean", "give on or off");
+    let line = line.replace("; [possible values: true, false]", "");
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }

@@ -508,8 +508,17 @@ async fn the_log_tells_the_region_of_a_server_that_has_one() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 31] = [
+    let rows: [(&[&str], &str); 40] = [
         (&["start"], "`liteio server`"),
+        (&["reset"], "stop the server and remove its data directory"),
+        (&["wipe", "./data"], "stop the server and remove its data directory"),
+        (&["--console-port", "9001"], "`--console-address HOST:PORT`"),
+        (&["server", "--website-port=9002"], "--website-address"),
+        (&["--console", "9001"], "'--console <on|off>': give on or off"),
+        (&["--console"], "'--console <on|off>' but none was supplied"),
+        (&["--memory=true"], "write `--memory` alone"),
+        (&["server", "--tls-self-signed=1"], "write `--tls-self-signed` alone"),
+        (&["--memory", "--no-auth=False"], "leave `--no-auth` out"),
         (&["-v"], "`liteio -V` prints the version"),
         (&["server", "--verbose"], "`--log debug` logs more"),
         (&["--memory", "--vector-bucket", "media"], "made by clients: docs/vectors.md"),
@@ -546,6 +555,7 @@ fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let line = stderr(&output);
         assert!(line.contains(expected) && line.lines().count() == 1, "{arguments:?}: {line}");
+        assert!(!line.contains("possible values"), "{arguments:?}: {line}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
