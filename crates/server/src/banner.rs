@@ -122,7 +122,7 @@ pub(crate) fn banner(
         ("Endpoint", Some(line(address, encryption.is_some()))),
         ("Plain HTTP", plain),
         ("Console", console_url),
-        ("Websites", websites.map(|it| line(it, encryption.is_some()))),
+        ("Websites", websites.map(|it| sites(&line(it, encryption.is_some())))),
         ("Certificate", encryption.map(|it| it.certificate.clone())),
         ("Region", Some(region)),
         ("Credentials", Some(credentials.told.clone())),
@@ -139,9 +139,24 @@ pub(crate) fn banner(
         "\n  {variable}AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_DEFAULT_REGION={} \
          aws --endpoint-url {}{option} s3 ls\n",
         config.region,
-        endpoint(address, encryption.is_some())
+        example_endpoint(config, address, encryption.is_some())
     );
     block
+}
+
+/// The address of websites: on loopback with a placeholder for the bucket, whose name a browser has to send as the host.
+fn sites(line: &str) -> String {
+    line.replace("//127.0.0.1:", "//BUCKET.localhost:").replace("//[::1]:", "//BUCKET.localhost:")
+}
+
+/// The endpoint of the example command. A certificate of one's own is for a domain, not for the address.
+fn example_endpoint(config: &Config, address: SocketAddr, is_encrypted: bool) -> String {
+    let has_certificate = config.tls.as_ref().is_some_and(|tls| !tls.certificates.is_empty());
+    let mut domains = config.domains.iter();
+    match domains.find(|it| has_certificate && *it != "localhost" && !it.ends_with(".localhost")) {
+        Some(domain) => format!("https://{domain}:{}", address.port()),
+        None => endpoint(address, is_encrypted),
+    }
 }
 
 /// A variable, or an option, with which the example command accepts a self-signed certificate; empty for others.
@@ -161,7 +176,7 @@ fn trust(config: &Config, encryption: Option<&Encryption>) -> (String, &'static 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TlsSettings;
+    use crate::config::{CertificateFiles, TlsSettings};
 
     fn address(text: &str) -> SocketAddr {
         text.parse().expect("a socket address")
@@ -226,7 +241,7 @@ mod tests {
         let lines = [
             "  Endpoint     https://127.0.0.1:9000\n",
             "  Plain HTTP   http://127.0.0.1:9001 (all interfaces)\n",
-            "  Websites     https://127.0.0.1:9002\n",
+            "  Websites     https://BUCKET.localhost:9002\n",
             "  Certificate  ./data/tls/certificate.pem, SHA-256 AB:CD\n",
             "\n  AWS_ACCESS_KEY_ID=liteio ",
             "aws --endpoint-url https://127.0.0.1:9000 s3 ls",
@@ -234,6 +249,42 @@ mod tests {
         for line in lines {
             assert!(block.contains(line), "{line} is not in {block}");
         }
+    }
+
+    #[test]
+    fn websites_have_the_bucket_in_their_address() {
+        let rows = [
+            ("127.0.0.1:80", "http://BUCKET.localhost:80\n"),
+            ("[::1]:80", "http://BUCKET.localhost:80\n"),
+            ("0.0.0.0:80", "http://BUCKET.localhost:80 (all interfaces)\n"),
+            ("192.0.2.1:80", "http://192.0.2.1:80\n"),
+        ];
+        for (at, expected) in rows {
+            let block = block_of(&Config::default(), "127.0.0.1:9000", None, Some(address(at)));
+            assert!(block.contains(&format!("  Websites     {expected}")), "{block}");
+        }
+    }
+
+    #[test]
+    fn the_command_names_the_domain_of_a_certificate() {
+        let files = CertificateFiles { certificate: "a.pem".into(), key: "a.key".into() };
+        let mut config =
+            Config { tls: Some(TlsSettings { certificates: vec![files] }), ..Config::default() };
+        let encryption = || Encryption {
+            certificate: String::new(),
+            file: Some(PathBuf::from("a.pem")),
+            plain_address: None,
+        };
+        let block = block_of(&config, "0.0.0.0:9000", Some(&encryption()), None);
+        assert!(block.contains("aws --endpoint-url https://127.0.0.1:9000 s3 ls"), "{block}");
+        config.domains.push("s3.example.com".to_owned());
+        let block = block_of(&config, "0.0.0.0:9000", Some(&encryption()), None);
+        assert!(block.contains("aws --endpoint-url https://s3.example.com:9000 s3 ls"), "{block}");
+        assert!(block.contains("  Endpoint     https://127.0.0.1:9000 (all"), "{block}");
+        // A certificate that the server has made is for the address, too.
+        config.tls = Some(TlsSettings { certificates: Vec::new() });
+        let block = block_of(&config, "0.0.0.0:9000", Some(&encryption()), None);
+        assert!(block.contains("aws --endpoint-url https://127.0.0.1:9000 s3 ls"), "{block}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ const GUESSES: [(&[&str], &str); 19] = [
     ),
     (
         &["reset", "clean", "clear", "wipe", "erase", "purge", "destroy"],
-        "no command deletes all data: stop the server and remove its data directory; `liteio client rb --force local/NAME` removes a bucket",
+        "no command does it: stop the server and remove its data directory; `liteio client rb --force local/NAME` removes a bucket",
     ),
     (&["list", "dir"], "`liteio client ls local` lists the buckets of the server on this machine"),
     (
