@@ -136,9 +136,9 @@ impl From<StoreError> for Exception {
             StoreError::VectorBucketExists { .. } => {
                 Exception::conflict("A vector bucket with the specified name already exists")
             }
-            StoreError::VectorBucketNotEmpty { .. } => {
-                Exception::conflict("The specified vector bucket is not empty")
-            }
+            StoreError::VectorBucketNotEmpty { .. } => Exception::conflict(
+                "The specified vector bucket is not empty: delete its indexes first",
+            ),
             StoreError::IndexExists { .. } => {
                 Exception::conflict("An index with the specified name already exists")
             }

@@ -399,7 +399,7 @@ const WORDS: &[(&str, &str, u16, &str, &str)] = &[
         r#"{"vectorBucketName":"media"}"#,
         409,
         "ConflictException",
-        "The specified vector bucket is not empty",
+        "The specified vector bucket is not empty: delete its indexes first",
     ),
     (
         "GetVectorBucket",

@@ -106,7 +106,7 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
         |depth| with(&format!(r#"{{"text":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth)));
     let (deep, deeper) = (nested(127), nested(300));
     let data = |elements: &str| format!(r#"{{"key":"x","data":{{"float32":{elements}}}}}"#);
-    let rows: [(&str, Wrong<'_>); 34] = [
+    let rows: [(&str, Wrong<'_>); 36] = [
         (&data("[1,2]"), ("/vectors/1/data/float32", "must have length 3, but has length 2")),
         (&data("[1,2,3,4]"), ("/vectors/1/data/float32", "must have length 3, but has length 4")),
         (&data("[]"), ("/vectors/1/data/float32", "must have length 3, but has length 0")),
@@ -134,13 +134,18 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
         ("7", ("/vectors/1", "not an object")),
         (&with("[]"), ("/vectors/1/metadata", "not an object")),
         (&with(r#"{"n":{"a":1}}"#), ("/vectors/1/metadata/n", "is not a string")),
+        (&with(r#"{"n":{"a":1}}"#), ("/vectors/1/metadata/n", "a list of these, but an object")),
+        (
+            &with(r#"{"n":["a",null]}"#),
+            ("/vectors/1/metadata/n", "but a list whose element 1 is null"),
+        ),
         (&with(r#"{"m":1,"n":NaN}"#), ("/vectors/1/metadata/n", "has no NaN: leave the key out")),
         (&with(r#"{"n":[-Infinity]}"#), ("/vectors/1/metadata/n", "JSON has no -Infinity")),
         (&with(r#"{"text":"a\ud800b"}"#), ("/vectors/1/metadata/text", "half of a surrogate pair")),
         (&with(r#"{"text":"\udc00"}"#), ("/vectors/1/metadata/text", "half of a surrogate pair")),
         (&with(r#"{"n":null}"#), ("/vectors/1/metadata/n", "a list of these, but null")),
         (&many_keys, ("/vectors/1/metadata", "Metadata object must have at most 50 keys")),
-        (&large, ("/vectors/1/metadata", "Metadata must have at most 40960 bytes")),
+        (&large, ("/vectors/1/metadata", "at most 40960 bytes, but has 41004: \"text\" has 41004")),
         (&filterable, ("/vectors/1/metadata", too_long)),
         (&deep, ("/vectors/1/metadata", "recursion limit")),
         (&deeper, ("/vectors/1/metadata", "nested more than")),

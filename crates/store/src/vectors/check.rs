@@ -111,7 +111,7 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
         return Wrong::whole(format!("Metadata object must have at most {METADATA_KEYS_MAX} keys"));
     }
     let (mut filterable, mut total) = (0, 0);
-    let mut largest: (usize, &str) = (0, "");
+    let (mut largest, mut largest_filterable): ((usize, &str), (usize, &str)) = ((0, ""), (0, ""));
     for (key, value) in &metadata.0 {
         let characters = key.chars().count();
         if !(1..=METADATA_KEY_CHARACTERS_MAX).contains(&characters) {
@@ -125,6 +125,7 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
         }
         let bytes = key.len() + value.bytes();
         total += bytes;
+        largest = largest.max((bytes, key.as_str()));
         let is_finite = |scalar: &Scalar| !matches!(scalar, Scalar::Number(Number::Float(number)) if !number.is_finite());
         if !value.scalars().iter().all(is_finite) {
             let message = format!("a number of the metadata key {key:?} is not finite");
@@ -134,25 +135,78 @@ fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
             continue;
         }
         filterable += bytes;
-        largest = largest.max((bytes, key.as_str()));
+        largest_filterable = largest_filterable.max((bytes, key.as_str()));
         if let MetadataValue::Document(text) = value {
-            let but = if text == "null" { ", but null" } else { "" };
+            let found = found(text);
             let message = format!(
                 "the value of the filterable metadata key {key:?} is not a string, a number, a \
-                 boolean or a list of these{but}"
+                 boolean or a list of these, but {found}"
             );
             return Wrong::member(key, message);
         }
     }
     if total > METADATA_BYTES_MAX {
-        return Wrong::whole(format!("Metadata must have at most {METADATA_BYTES_MAX} bytes"));
+        let (bytes, key) = largest;
+        return Wrong::whole(format!(
+            "Metadata must have at most {METADATA_BYTES_MAX} bytes, but has {total}: {key:?} has {bytes}"
+        ));
     }
     if filterable > FILTERABLE_BYTES_MAX {
-        let (bytes, key) = largest;
+        let (bytes, key) = largest_filterable;
         return Wrong::whole(format!(
             "Filterable metadata must have at most {FILTERABLE_BYTES_MAX} bytes: {key:?} has {bytes}; \
              only a new index can name it in nonFilterableMetadataKeys"
         ));
     }
     None
+}
+
+/// The kind of a JSON value that is neither a scalar nor a list of scalars; of a list the first element that is no scalar.
+fn found(text: &str) -> String {
+    let kind = |first: u8| match first {
+        b'n' => "null",
+        b'{' => "an object",
+        _ => "a list",
+    };
+    let first = text.bytes().next().unwrap_or_default();
+    if first != b'[' {
+        return kind(first).to_owned();
+    }
+    let (mut element, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text.bytes().skip(1) {
+        if is_text {
+            is_text = byte != b'"' || is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b',' => element += 1,
+            // No number, `true` or `false` has an n.
+            b'n' | b'{' | b'[' => {
+                return format!("a list whose element {element} is {}", kind(byte));
+            }
+            _ => {}
+        }
+    }
+    kind(first).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::found;
+
+    #[test]
+    fn the_first_element_that_is_no_scalar_is_found() {
+        let rows = [
+            ("null", "null"),
+            (r#"{"a":[1]}"#, "an object"),
+            ("[null]", "a list whose element 0 is null"),
+            (r#"[1.5e3,true,false,{"a":1},null]"#, "a list whose element 3 is an object"),
+            (r#"["a,n]","\"[,\\",[2]]"#, "a list whose element 2 is a list"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
 }
