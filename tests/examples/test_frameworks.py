@@ -20,47 +20,55 @@ EXPECTED = {
 }
 
 
-# Programs that make what the block of a name copies, and what is in its new index then: the place of the 1 in each vector, and
-# its metadata.
+# Programs that make what the block of a name copies, the distance of its new index, and what is in there then: the place of the 1 in
+# each vector, and its metadata.
 SOURCES = [
-    ("faiss", """
-import faiss, numpy
-old = faiss.IndexFlatL2(256)
-old.add(numpy.eye(256, dtype="float32")[:3])
-faiss.write_index(old, "old.faiss")
-""", {"0": (0, {}), "1": (1, {}), "2": (2, {})}),
     *(("faiss", f"""
 import faiss, numpy
-old = faiss.{kind}(faiss.IndexFlatL2(256))
+old = faiss.index_factory(256, "{kind}", faiss.METRIC_{metric})
+old.train(numpy.eye(256, dtype="float32"))
+old.add(numpy.eye(256, dtype="float32")[:3])
+faiss.write_index(old, "old.faiss")
+""", distance, {"0": (0, {}), "1": (1, {}), "2": (2, {})}) for kind, metric, distance in [
+        ("Flat", "L2", "euclidean"), ("Flat", "INNER_PRODUCT", "cosine"), ("IVF4,Flat", "L2", "euclidean")]),
+    *(("faiss", f"""
+import faiss, numpy
+old = faiss.index_factory(256, "{kind}")
+old.train(numpy.eye(256, dtype="float32"))
 old.add_with_ids(numpy.eye(256, dtype="float32")[:3], numpy.array([70, 5, 2**40]))
 faiss.write_index(old, "old.faiss")
-""", {"70": (0, {}), "5": (1, {}), str(2**40): (2, {})}) for kind in ["IndexIDMap", "IndexIDMap2"]),
+""", "euclidean", {"70": (0, {}), "5": (1, {}), str(2**40): (2, {})})
+      for kind in ["IDMap,Flat", "IDMap2,Flat", "IVF4,Flat", "IDMap,IVF4,Flat"]),
     ("parquet", """
 import datetime, numpy, pyarrow, pyarrow.parquet
 columns = {"id": [7, 8, 9], "embedding": numpy.eye(256, dtype="float32")[:3].tolist(),
            "year": [1979, None, 2001], "price": [1.5, 2.5, float("nan")], "plot": ["word " * 1000, None, None],
            "day": [datetime.date(1979, 5, 25), None, None], "shown": [None, datetime.datetime(2001, 4, 25, 20, 15), None],
-           "repeats": [None, None, [datetime.date(2002, 1, 1)]]}
+           "repeats": [None, None, [datetime.date(2002, 1, 1)]], "genres": [["horror", None], None, [None]],
+           "scores": [None, [0.5, float("nan")], None]}
 pyarrow.parquet.write_table(pyarrow.table(columns), "films.parquet")
-""", {"7": (0, {"year": 1979, "price": 1.5, "plot": "word " * 1000, "day": "1979-05-25"}),
-      "8": (1, {"price": 2.5, "shown": "2001-04-25 20:15:00"}), "9": (2, {"year": 2001, "repeats": ["2002-01-01"]})}),
-    ("chroma", """
+""", "cosine", {"7": (0, {"year": 1979, "price": 1.5, "plot": "word " * 1000, "day": "1979-05-25", "genres": ["horror"]}),
+                "8": (1, {"price": 2.5, "shown": "2001-04-25 20:15:00", "scores": [0.5]}),
+                "9": (2, {"year": 2001, "repeats": ["2002-01-01"], "genres": []})}),
+    *(("chroma", f"""
 import chromadb, numpy
-notes = chromadb.PersistentClient("chroma").create_collection("notes")
-notes.add(ids=["a", "b"], embeddings=numpy.eye(256)[:2].tolist(), metadatas=[{"n": 1}, None], documents=["x", "y"])
-""", {"a": (0, {"n": 1, "document": "x"}), "b": (1, {"document": "y"})}),
+notes = chromadb.PersistentClient("chroma").create_collection("notes"{chosen})
+notes.add(ids=["a", "b"], embeddings=numpy.eye(256)[:2].tolist(), metadatas=[{{"n": 1}}, None], documents=["x", "y"])
+""", distance, {"a": (0, {"n": 1, "document": "x"}), "b": (1, {"document": "y"})}) for chosen, distance in [
+        ("", "euclidean"), (', metadata={"hnsw:space": "cosine"}', "cosine")]),
 ]
 COMPARISON = """
 pages = vectors.get_paginator("list_vectors").paginate(**new, returnData=True, returnMetadata=True)
 copied = {one["key"]: (one["data"]["float32"].index(1), one.get("metadata", {}))
           for page in pages for one in page["vectors"]}
 assert copied == EXPECTED, copied
+assert vectors.get_index(**new)["index"]["distanceMetric"] == DISTANCE
 """
 
 
 def test_each_block_that_names_this_file_is_run():
     assert {block.test for block in PAGE if block.test and block.test.startswith(THIS)} == {
-        THIS + name for name in [*EXPECTED, *(name for name, _, _ in SOURCES)]}
+        THIS + name for name in [*EXPECTED, *(name for name, _, _, _ in SOURCES)]}
 
 
 # Continues the block of Haystack: each filter must select what it selects among documents in memory.
@@ -115,11 +123,12 @@ def test_filters_of_haystack_select_what_they_select_in_haystack(sandbox):
 
 
 @needs_frameworks
-@pytest.mark.parametrize(("name", "source", "copied"), SOURCES, ids=[name for name, _, _ in SOURCES])
-def test_vectors_of_others_are_copied(name, source, copied, sandbox):
+@pytest.mark.parametrize(("name", "source", "distance", "copied"), SOURCES, ids=[name for name, _, _, _ in SOURCES])
+def test_vectors_of_others_are_copied(name, source, distance, copied, sandbox):
     (sandbox.directory / "source.py").write_text(source)
     sandbox.run_command([os.environ["EXAMPLES_FRAMEWORKS"], "source.py"])
-    for _ in run_framework(name, sandbox, COMPARISON.replace("EXPECTED", repr(copied))):
+    comparison = COMPARISON.replace("EXPECTED", repr(copied)).replace("DISTANCE", repr(distance))
+    for _ in run_framework(name, sandbox, comparison):
         pass
 
 
