@@ -290,7 +290,7 @@ impl Authenticator {
         found: &SecurityHeaders<'a>,
         authorization: &'a str,
     ) -> Result<Claim<'a>, ApiError> {
-        let fields = AuthorizationFields::parse(authorization)?;
+        let fields = AuthorizationFields::parse(authorization, parts.uri.path())?;
         let date = signed_date(found).ok_or_else(|| {
             error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
         })?;
@@ -339,7 +339,8 @@ struct AuthorizationFields<'a> {
 }
 
 impl<'a> AuthorizationFields<'a> {
-    fn parse(authorization: &'a str) -> Result<Self, ApiError> {
+    /// Parses the header of a request for `path`.
+    fn parse(authorization: &'a str, path: &str) -> Result<Self, ApiError> {
         let Some((scheme, rest)) = authorization.split_once(' ') else {
             return Err(match authorization {
                 "" => error::access_denied("The Authorization header is empty."),
@@ -356,9 +357,14 @@ impl<'a> AuthorizationFields<'a> {
             "AWS" => return Err(error::signature_version_2()),
             // The rest may be a password.
             _ => {
-                return Err(error::invalid_argument("Unsupported Authorization Type")
+                let refusal = error::invalid_argument("Unsupported Authorization Type")
                     .with("ArgumentName", "Authorization")
-                    .with("ArgumentValue", scheme));
+                    .with("ArgumentValue", scheme);
+                // The path that Prometheus takes unless it is told another one.
+                return Err(match path == "/metrics" && scheme.eq_ignore_ascii_case("Bearer") {
+                    true => refusal.with("Detail", "the path of metrics is /_liteio/metrics"),
+                    false => refusal,
+                });
             }
         }
         // Each field exactly once: of two signatures only one would be checked.

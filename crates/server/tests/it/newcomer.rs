@@ -258,6 +258,24 @@ fn a_token_for_prometheus_needs_no_other_program() {
     assert_eq!(output.expect("it runs").status.code(), Some(2));
 }
 
+#[test]
+fn a_token_at_the_usual_path_of_metrics_is_told_the_one_here() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args(["--memory", "--address", "127.0.0.1:0"]));
+    let address = address(&server);
+    let told = "the path of metrics is /_liteio/metrics";
+    for (path, is_told) in [("/metrics", true), ("/photos", false)] {
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\nconnection: close\r\n\r\n"
+        );
+        let answer = ask(&address, head.as_bytes());
+        assert!(answer.contains("Unsupported Authorization Type"), "{answer}");
+        assert_eq!(answer.contains(told), is_told, "{answer}");
+    }
+    let (_, log) = server.signal("TERM");
+    assert_eq!(log.matches(&format!("denied=\"{told}\"")).count(), 1, "{log}");
+}
+
 #[tokio::test]
 async fn lines_about_vectors_have_the_bucket_and_the_index() {
     let directory = directory();
