@@ -4,7 +4,7 @@ import boto3
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ProxyConnectionError
 from botocore.httpsession import URLLib3Session
 
 import liteio
@@ -53,6 +53,50 @@ def test_the_fixture_redirects_them_to_the_space_of_each_test(test_api, pytester
             s3_space.client().head_bucket(Bucket="photos")
     """)
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_proxies_of_the_environment_do_not_get_what_is_redirected(test_api, pytester, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1")
+    pytester.makepyfile("""
+        import aiobotocore.session
+        import boto3
+        import pytest
+        from botocore.config import Config
+        from liteio import mock_aws
+
+        KEYS = dict(region_name="us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing")
+        early = boto3.client("s3", **KEYS)
+
+        def use():
+            early.create_bucket(Bucket="photos")
+            at_aws = boto3.client("s3", region_name="us-east-1", endpoint_url="https://s3.amazonaws.com")
+            at_aws.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
+            proxies = {"http": "http://127.0.0.1:1", "https": "http://127.0.0.1:1"}
+            boto3.client("s3", config=Config(proxies=proxies)).head_object(Bucket="photos", Key="hello.txt")
+
+        @mock_aws
+        def test_in_the_mock():
+            use()
+
+        def test_in_a_space(s3_space):
+            use()
+
+        @pytest.mark.asyncio
+        async def test_aiobotocore():
+            async with aiobotocore.session.get_session().create_client("s3", **KEYS) as s3:
+                with mock_aws():
+                    await s3.create_bucket(Bucket="photos")
+                    assert [each["Name"] for each in (await s3.list_buckets())["Buckets"]] == ["photos"]
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+
+
+def test_a_proxy_that_a_client_of_the_space_names_is_used(space):
+    through = Config(proxies={"http": "http://127.0.0.1:1"}, retries={"total_max_attempts": 1})
+    with pytest.raises(ProxyConnectionError):
+        space.client(config=through).list_buckets()
 
 
 @pytest.mark.parametrize("early", [S3, VIRTUAL])

@@ -7,6 +7,7 @@ replaced for a while: whenever a client was made, it sends by this method.
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import re
@@ -104,14 +105,27 @@ def sending(send: Callable[..., Any], answer: Callable[..., Any], target: Target
         if not hasattr(request, IS_DIRECTED):
             setattr(request, IS_DIRECTED, True)
             direct(request, target, made_before=getattr(self, MADE_FOR, None) is not target)
+        session = self
         if place_of(request.url) == place_of(target.endpoint):
+            session = self if hasattr(request, NAMES_ITS_SERVER) else without_proxy(self, request.url)
             name_space(request, target.space)
             if target.is_mock:
                 refuse_active_moto()
         refusal = refusal_of(request, target.endpoint, checks_location=target.checks_location)
-        return send(self, request) if refusal is None else answer(refusal, request.url)
+        return send(session, request) if refusal is None else answer(refusal, request.url)
 
     return to_endpoint
+
+
+def without_proxy(session: Any, url: str) -> Any:
+    """The same session with its connections, but without the proxy that it has for the URL. botocore chooses proxies when a
+    client is made, for a host of AWS, so a NO_PROXY of later has no effect on it."""
+    proxies = getattr(session, "_proxy_config", None)
+    if proxies is None or proxies.proxy_url_for(url) is None:
+        return session
+    straight = copy.copy(session)
+    straight._proxy_config = type(proxies)()
+    return straight
 
 
 def direct(request: Any, target: Target, *, made_before: bool) -> None:
