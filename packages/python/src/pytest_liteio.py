@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Iterator
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, Iterator
 
 import pytest
 
@@ -45,6 +47,11 @@ def s3_server(s3_server_options: Dict[str, Any]) -> Iterator[Server]:
     """The session server, in memory; each pytest-xdist worker has its own."""
     from liteio import Server
 
+    if not isinstance(s3_server_options, Mapping):
+        raise pytest.UsageError(
+            f"s3_server_options returned {s3_server_options!r}: return a dictionary of options of liteio.Server, such as "
+            '{"buckets": ["photos"]}, or {} for none'
+        )
     with Server(**s3_server_options) as server:
         _options[server] = s3_server_options
         yield server
@@ -52,11 +59,21 @@ def s3_server(s3_server_options: Dict[str, Any]) -> Iterator[Server]:
 
 @pytest.fixture
 def s3_space(s3_server: Server) -> Iterator[Space]:
-    """A space of the server for this test; the variables AWS_… point at it meanwhile."""
+    """A space of the server for this test; the variables AWS_… point at it meanwhile.
+
+    A server in memory that accepts any key has its main space only, which is reset for the test."""
     from liteio import environment
 
-    with s3_server.space() as space, environment(space):
+    with space_of_test(s3_server) as space, environment(space):
         yield space
+
+
+def space_of_test(server: Server) -> ContextManager[Space]:
+    # A reset would empty a data directory.
+    if getattr(server, "_accepts_any_key", None) is None or not server._is_in_memory:
+        return server.space()
+    server.reset()
+    return nullcontext(server)
 
 
 @pytest.fixture
@@ -69,5 +86,7 @@ def s3_client(s3_space: Space) -> Any:
 def s3_bucket(s3_client: Any) -> str:
     """The name of an empty bucket in the space of this test."""
     name = f"test-{uuid.uuid4().hex[:12]}"
-    s3_client.create_bucket(Bucket=name)
+    region = s3_client.meta.region_name
+    location = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    s3_client.create_bucket(Bucket=name, **location)
     return name

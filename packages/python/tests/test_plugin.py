@@ -112,7 +112,99 @@ def test_a_suite_may_have_a_server_of_its_own(pytester):
 @pytest.mark.parametrize("options", [
     {"arguments": ["--no-auth"]}, {"environment": {"LITEIO_NO_AUTH": "true"}}, {"profile": "localstack"}, {"profile": "s3mock"},
 ])
-def test_a_space_of_a_server_that_takes_any_key_is_told(pytester, options):
+def test_a_server_that_takes_any_key_is_as_at_its_start_in_each_test(test_api, pytester, options):
+    pytester.makeconftest(f"""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return {dict(options, buckets=["letters"])!r}
+    """)
+    pytester.makepyfile("""
+        import boto3
+        import pytest
+
+        early = boto3.client("s3", region_name="us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing")
+
+        @pytest.mark.parametrize("number", range(2))
+        def test_it(number, s3_space, s3_bucket):
+            late = boto3.client("s3", aws_access_key_id="testing", aws_secret_access_key="testing")
+            for client in (early, late, boto3.client("s3"), s3_space.client("s3")):
+                assert [bucket["Name"] for bucket in client.list_buckets()["Buckets"]] == ["letters", s3_bucket]
+            [request] = s3_space.wait_for_request(operation="CreateBucket")
+            assert request.status == 200
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("keys", [{}, {"access_key": "liteio", "secret_key": "liteio123"}])
+def test_the_fixtures_take_what_moto_takes(test_api, pytester, keys):
+    pytester.makeconftest(f"""
+        import liteio
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return liteio.like_moto(**{keys!r})
+    """)
+    pytester.makepyfile("""
+        import boto3
+        import pytest
+
+        @pytest.mark.parametrize("number", range(2))
+        def test_it(number, s3_space):
+            s3 = boto3.client("s3")
+            s3.create_bucket(Bucket="photos", ACL="public-read")
+            s3.put_object(Bucket="photos", Key="a", ACL="public-read")
+            s3.put_object(Bucket="photos", Key="b", ServerSideEncryption="AES256")
+            s3.put_object(Bucket="photos", Key="c", ServerSideEncryption="aws:kms")
+            s3.put_object(Bucket="photos", Key="d", SSECustomerAlgorithm="AES256", SSECustomerKey=32 * "k")
+            assert s3.list_objects_v2(Bucket="photos")["KeyCount"] == 4
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_a_directory_of_a_server_that_takes_any_key_is_not_emptied(test_api, pytester):
+    pytester.makeconftest("""
+        import liteio
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options(tmp_path_factory):
+            return liteio.like_moto(data_dir=tmp_path_factory.mktemp("data") / "data", buckets=["letters"])
+    """)
+    pytester.makepyfile("""
+        def test_one(s3_server):
+            s3_server.client().put_object(Bucket="letters", Key="a")
+
+        def test_other(s3_space):
+            pass
+
+        def test_last(s3_server):
+            s3_server.client().head_object(Bucket="letters", Key="a")
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=2, errors=1)
+    done.stdout.fnmatch_lines(["E *LiteIOError: * accepts any key, *Leave it out (like_moto(access_key=*, or use mock_aws*"])
+
+
+def test_a_bucket_is_there_in_any_region(test_api, pytester):
+    pytester.makeconftest("""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def s3_server_options():
+            return {"region": "eu-central-1"}
+    """)
+    pytester.makepyfile("""
+        def test_it(s3_bucket, s3_client):
+            assert s3_client.get_bucket_location(Bucket=s3_bucket)["LocationConstraint"] == "eu-central-1"
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("options", [None, ["--no-auth"]])
+def test_options_that_are_no_dictionary_are_told(pytester, options):
     pytester.makeconftest(f"""
         import pytest
 
@@ -123,7 +215,7 @@ def test_a_space_of_a_server_that_takes_any_key_is_told(pytester, options):
     pytester.makepyfile("def test_it(s3_client): pass")
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(errors=1)
-    done.stdout.fnmatch_lines(["E *LiteIOError: * accepts any key, *Leave it out, or use mock_aws*"])
+    done.stdout.fnmatch_lines(["E *s3_server_options returned *: return a dictionary of options of liteio.Server, such as *"])
 
 
 def test_a_suite_that_uses_no_fixture_pays_nothing(pytester):

@@ -68,6 +68,7 @@ class Server(Space):
         )
         self._process: Optional[Process] = None
         self._binary = binary
+        self._is_in_memory = data_dir is None
         self._command: List[str] = ["--address", f"127.0.0.1:{port or 0}"]
         if region is not None:
             self._command += ["--region", region]
@@ -147,8 +148,8 @@ class Server(Space):
         if self._accepts_any_key is not None:
             raise LiteIOError(
                 f"{self._accepts_any_key} accepts any key, and a space is found by its own: requests with other keys would "
-                "reach the main space, which all tests share. Leave it out, or use mock_aws, or "
-                "`with liteio.environment(server):` and server.reset() for each test"
+                "reach the main space, which all tests share. Leave it out (like_moto(access_key=…, secret_key=…) does), or "
+                "use mock_aws, or `with liteio.environment(server):` and server.reset() for each test"
             )
         if name is not None and not isinstance(name, str):
             raise TypeError(f"the name of a space is a text, not {name!r}")
