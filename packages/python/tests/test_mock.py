@@ -218,6 +218,36 @@ class TestOfASubclassWithoutItsSetUp(Surrounded):
         assert not hasattr(self, "endpoint") and "AWS_ENDPOINT_URL" not in os.environ
 
 
+@mock_s3
+class Helper:
+    def create(self):
+        use()
+        self._put("a")
+
+    @staticmethod
+    def keys():
+        found = boto3.client("s3").list_objects_v2(Bucket="photos")["Contents"]
+        return [each["Key"] for each in found]
+
+    async def stream(self):
+        yield
+
+    def _put(self, key):
+        boto3.client("s3").put_object(Bucket="photos", Key=key)
+
+
+def test_a_class_without_tests_is_mocked_in_each_public_method(test_api):
+    helper = Helper()
+    helper.create()
+    assert Helper.keys() == ["a"]
+    with mock_s3:
+        helper.create()
+        helper._put("b")
+        assert helper.keys() == ["a", "b"]
+    helper.create()  # Nothing of a test is there.
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
 def test_an_option_that_is_none_names_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"no option 'bucket': did you mean buckets=…\?"):
         liteio.mock_aws(bucket="photos")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import inspect
@@ -33,8 +34,10 @@ class MockAWS:
     access_key, secret_key or profile, credentials are checked as `Server` does. `config` is moto's: {"core": {"mock_credentials": False, "reset_boto3_session": False}}.
 
     As a decorator, with or without options, it accepts functions, generators, async functions, and classes, each of
-    whose tests is a use (with setUp and tearDown, or setup_method and teardown_method). As a context manager it
-    returns the `Server`."""
+    whose tests is a use (with setUp and tearDown, or setup_method and teardown_method). Of a class without tests each public
+    method is a use, which finds the data that another one left. As a context manager it returns the `Server`."""
+
+    _continues = False
 
     def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
         # A server is made of them again and again.
@@ -66,7 +69,7 @@ class MockAWS:
 
     def start(self) -> Server:
         """Starts a use, which ends with stop()."""
-        use = start(self._options, self._switches)
+        use = start(self._options, self._switches, continues=self._continues)
         self._started.append(use)
         return use.server
 
@@ -167,14 +170,34 @@ def decorate_class(mock: MockAWS, decorated: Type[Any]) -> Type[Any]:
     if hasattr(decorated, "setup_method") or hasattr(decorated, "teardown_method"):
         surround_methods(mock, decorated)
         return decorated
-    for name in dir(decorated):
-        if name.startswith("test"):
-            method = inspect.getattr_static(decorated, name)
-            if inspect.isfunction(method):
-                setattr(decorated, name, decorate_function(mock, method))
-            elif isinstance(method, (staticmethod, classmethod)):
-                setattr(decorated, name, type(method)(decorate_function(mock, method.__func__)))
+    tests = [name for name in dir(decorated) if name.startswith("test")]
+    if tests:
+        decorate_methods(mock, decorated, tests)
+    else:
+        decorate_methods(continuing(mock), decorated, public_methods_of(decorated))
     return decorated
+
+
+def public_methods_of(helper: Type[Any]) -> List[str]:
+    # As with moto, without those that it inherits. Asynchronous generators cannot be decorated.
+    return [name for name, it in vars(helper).items() if not name.startswith("_") and not inspect.isasyncgenfunction(it)]
+
+
+def decorate_methods(mock: MockAWS, decorated: Type[Any], names: List[str]) -> None:
+    for name in names:
+        method = inspect.getattr_static(decorated, name)
+        if inspect.isfunction(method):
+            setattr(decorated, name, decorate_function(mock, method))
+        elif isinstance(method, (staticmethod, classmethod)):
+            setattr(decorated, name, type(method)(decorate_function(mock, method.__func__)))
+
+
+def continuing(mock: MockAWS) -> MockAWS:
+    """The mock for methods of a helper: as with moto, one finds what another has stored outside of a test."""
+    mock = copy.copy(mock)
+    mock._started = []
+    mock._continues = True
+    return mock
 
 
 def surround_methods(mock: MockAWS, decorated: Type[Any]) -> None:

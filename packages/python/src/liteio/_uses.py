@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ._control import TestApiMissing
 from ._environment import environment_of_mock
@@ -34,12 +34,15 @@ class Use:
 
 # A fork has the uses of its parent, but makes servers of its own: resets would disturb the parent.
 _servers: Dict[Tuple[int, str], Server] = {}
+# Those whose last use may be followed by one that finds its data.
+_continuable: Set[Tuple[int, str]] = set()
 _uses: List[Use] = []
 _lock = threading.RLock()
 
 
-def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) -> Use:
-    """Starts a use, or takes part in the current one if that has these options or none are given."""
+def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]], *, continues: bool = False) -> Use:
+    """Starts a use, or takes part in the current one if that has these options or none are given. One that `continues`
+    finds the data of the last one, if that did, too."""
     refuse_active_moto()
     with _lock:
         current = _uses[-1] if _uses else None
@@ -51,7 +54,7 @@ def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) ->
             current = None
         switches = switches or SWITCHES
         with ExitStack() as stack:
-            server = current.server if current else server_for(options, stack)
+            server = current.server if current else server_for(options, stack, continues)
             stack.enter_context(environment_of_mock(server, region=options.get("region"), **switches))
             # Servers that a profile emulates take other locations.
             checks_location = options.get("profile") is None
@@ -74,8 +77,8 @@ def current() -> Optional[Use]:
     return _uses[-1] if _uses else None
 
 
-def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
-    """A running server in its initial state."""
+def server_for(options: Mapping[str, Any], stack: ExitStack, continues: bool) -> Server:
+    """A running server, in its initial state unless the use continues the last one."""
     given = with_defaults(options)
     if given.get("data_dir") is not None:
         return stack.enter_context(Server(**given))  # A reset would empty the directory.
@@ -83,11 +86,15 @@ def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
     server = _servers.get(key)
     if server is None:
         server = _servers.setdefault(key, Server(**given))
-    elif server.is_running():
+    elif server.is_running() and not (continues and key in _continuable):
         try:
             server.reset()
         except (OSError, TestApiMissing):  # It was killed, or cannot be reset.
             server.stop()
+    if continues:
+        _continuable.add(key)
+    else:
+        _continuable.discard(key)
     return server.start()
 
 
