@@ -3,13 +3,16 @@
 import subprocess
 import sys
 
+import pytest
+
 import liteio
 
 RUN = [sys.executable, "-c", "from liteio._command import main; main()"]
 
 
-def test_the_command_is_the_server():
-    done = subprocess.run([*RUN, "--version"], capture_output=True, text=True)
+@pytest.mark.parametrize("run", [RUN, [sys.executable, "-m", "liteio"]])
+def test_the_command_is_the_server(run):
+    done = subprocess.run([*run, "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == subprocess.run(
         [liteio.find_binary(), "--version"], capture_output=True, text=True).stdout

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import re
 import unittest
 
 import boto3
@@ -10,6 +11,8 @@ import pytest
 
 import liteio
 from liteio import mock_s3
+from liteio._names import options_of
+from liteio._options import Options
 
 
 def use():
@@ -274,6 +277,31 @@ def test_a_type_checker_finds_a_mistyped_name(tmp_path):
     (tmp_path / "suite.py").write_text("from liteio import Server, Sever\n")
     told, _, _ = api.run(["--no-incremental", "--config-file=", str(tmp_path / "suite.py")])
     assert '"Sever"' in told and "Found 1 error" in told, told
+
+
+def test_a_type_checker_finds_wrong_options(tmp_path):
+    api = pytest.importorskip("mypy.api")
+    (tmp_path / "suite.py").write_text("""\
+import liteio
+
+liteio.mock_aws(bucket=["photos"])
+liteio.mock_aws(buckets="photos")
+liteio.like_moto(bucket=["photos"])
+liteio.Server(buckets="photos")
+
+for buckets in (["photos"], ("photos",), {"photos"}):
+    liteio.mock_aws(buckets=buckets, config={"core": {}})
+    liteio.like_moto(buckets=buckets)
+    liteio.Server(buckets=buckets)
+""")
+    told, _, _ = api.run(["--no-incremental", "--config-file=", str(tmp_path / "suite.py")])
+    assert re.findall(r"suite.py:(\d+): error", told) == ["3", "4", "5", "6"], told
+    # Of the two lists that the package has.
+    assert list(Options.__annotations__) == list(options_of(liteio.Server))
+
+
+def test_a_completion_has_the_public_names_alone():
+    assert [name for name in dir(liteio) if not name.startswith("__")] == sorted(liteio.__all__)
 
 
 @pytest.mark.parametrize("name", ["mock_asw", "mock_AWS", "mock_aw", "mock_awss"])

@@ -7,7 +7,7 @@
         s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, List
 
 from ._binary import BinaryNotFound, find_binary
 from ._clock import Clock
@@ -52,3 +52,7 @@ if not TYPE_CHECKING:  # Type checkers would take any name for one of the packag
             # `from liteio import mock_sqs` would hide the text of an AttributeError.
             raise ImportError(absent_mock(name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return [name for name in globals() if name in __all__ or name.startswith("__")]

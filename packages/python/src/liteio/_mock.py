@@ -9,11 +9,15 @@ import inspect
 import unittest
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, overload
 
 from ._names import check_names, options_of
+from ._options import Options
 from ._server import Server
 from ._uses import SWITCHES, Use, current, start, stop
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # Type checkers have it without the package.
 
 # Attribute of an instance of a decorated class: a subclass may skip its setup_method.
 ENTERED = "_liteio_entered"
@@ -39,13 +43,14 @@ class MockAWS:
 
     _continues = False
 
-    def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
+    def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Unpack[Options]) -> None:
+        given: Dict[str, Any] = {**options}
         # A server is made of them again and again.
         for name in ("arguments", "buckets"):
-            if not isinstance(options.get(name, ""), str):
-                options[name] = list(options[name])
-        check_options(options)
-        self._options = options
+            if not isinstance(given.get(name, ""), str):
+                given[name] = list(given[name])
+        check_options(given)
+        self._options = given
         self._switches = None if config is None else switches_of(config)
         self._started: List[Use] = []
 
@@ -53,7 +58,7 @@ class MockAWS:
     def __call__(self, decorated: Decorated) -> Decorated: ...
 
     @overload
-    def __call__(self, *, config: Optional[Mapping[str, Any]] = None, **options: Any) -> MockAWS: ...
+    def __call__(self, *, config: Optional[Mapping[str, Any]] = None, **options: Unpack[Options]) -> MockAWS: ...
 
     def __call__(self, decorated: Any = None, *, config: Optional[Mapping[str, Any]] = None, **options: Any) -> Any:
         if decorated is not None and not callable(decorated):

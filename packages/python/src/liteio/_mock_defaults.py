@@ -4,9 +4,13 @@ says otherwise."""
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Dict, Mapping
+from typing import TYPE_CHECKING, Any, Dict, Mapping
 
+from ._options import Options
 from ._published import KEYS_OF_MOCKS
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # Type checkers have it without the package.
 
 # Variables, since flags of the test go before them.
 ALWAYS = {"LITEIO_ALLOW_INSECURE_SSE_C": "true"}
@@ -42,7 +46,7 @@ def checks_no_credentials(options: Mapping[str, Any]) -> bool:
     return "access_key" not in options and "secret_key" not in options and options.get("profile") is None
 
 
-def like_moto(**options: Any) -> Dict[str, Any]:
+def like_moto(**options: Unpack[Options]) -> Dict[str, Any]:
     """Options of a `Server` that takes what moto takes: any credentials, ACLs, and encryption without a key of the test.
     `Server(**like_moto())` is the one of mock_aws. `options` are further ones of `Server`."""
     return with_defaults(options)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import atexit
 import os
-from typing import Dict, Iterable, List, Mapping, Optional, TypeVar, Union
+from typing import Dict, List, Mapping, Optional, TypeVar
 
 from ._binary import find_binary
 from ._control import Control, LiteIOError
 from ._filesystems import forget_filesystems
 from ._names import with_known_names
+from ._options import Path, Strings
 from ._process import Process
 from ._settings import accepts_any_key, check_known, check_settings
 from ._space import Space, inherited_environment
 
-Path = Union[str, "os.PathLike[str]"]
 ServerType = TypeVar("ServerType", bound="Server")
 PROFILES = {"minio": ("minioadmin", "minioadmin")}
 CREDENTIALS = ("liteio", "liteio123")
@@ -39,7 +39,7 @@ class Server(Space):
         self,
         *,
         data_dir: Optional[Path] = None,
-        buckets: Iterable[str] = (),
+        buckets: Strings = (),
         seed: Optional[Path] = None,
         profile: Optional[str] = None,
         access_key: Optional[str] = None,
@@ -47,7 +47,7 @@ class Server(Space):
         region: Optional[str] = None,
         port: Optional[int] = None,
         binary: Optional[Path] = None,
-        arguments: Iterable[str] = (),
+        arguments: Strings = (),
         environment: Optional[Mapping[str, str]] = None,
     ) -> None:
         if isinstance(buckets, str) or isinstance(arguments, str):
