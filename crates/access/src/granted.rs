@@ -204,7 +204,7 @@ pub fn bucket(
     Ok(granted)
 }
 
-/// The bucket `name`, for rules that apply to everyone (CORS).
+/// The bucket `name`, for rules that apply to everyone (CORS), and for a list.
 pub fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusal> {
     Ok(store.bucket(&BucketName::try_from(name)?)?)
 }
@@ -236,6 +236,11 @@ impl Granted {
     /// The name of the sender; `None` if anonymous.
     pub fn user_name(&self) -> Option<&str> {
         self.principal.user_name()
+    }
+
+    /// The name of the sender without account and path, as MinIO tells it; `None` if anonymous.
+    pub fn plain_name(&self) -> Option<&str> {
+        self.principal.plain_name()
     }
 
     /// The owner of objects that the request creates in the bucket.
@@ -421,17 +426,20 @@ impl GrantedAccount {
         Ok(BucketName::try_from(name)?)
     }
 
-    /// `true` if the bucket is in the list of the sender's buckets: all are, or it may be used.
+    /// `true` if the bucket is in the list of the sender's buckets: all are, or its own policies let it use the bucket.
     pub fn lists(&self, store: &Store, name: &str, context: &(dyn Context + Sync)) -> bool {
         if self.unlisted.is_none() {
             return true;
         }
-        let principal = Principal::User(Arc::clone(&self.user));
+        let Ok(bucket) = bucket_for_rules(store, name) else { return false };
+        let user = Some(&*self.user);
         // As on MinIO: the question of clients that show the top of the bucket.
         let context = ListingOf { key: "", delimiter: Some("/"), context };
-        [Action::ListBucket, Action::GetBucketLocation].iter().any(|action| {
-            let question = Question::about_bucket(std::slice::from_ref(action), &context);
-            bucket(store, &principal, name, &question).is_ok()
+        let context = WithResource { user, bucket: &bucket, object: None, context: &context };
+        let resource = Resource::Bucket(name);
+        // Without the policy of the bucket, as on MinIO: one for everybody would add the bucket to the list of each user.
+        [Action::ListBucket, Action::GetBucketLocation].into_iter().any(|action| {
+            decide(None, &Request { user, action, resource, context: &context }).is_ok()
         })
     }
 

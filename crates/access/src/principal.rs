@@ -42,6 +42,11 @@ impl Principal {
         self.user().map(|user| &*user.name)
     }
 
+    /// The name without account and path; `None` if anonymous.
+    pub(super) fn plain_name(&self) -> Option<&str> {
+        self.user().map(User::plain_name)
+    }
+
     /// The owner of what the principal creates, its account; `None` if anonymous.
     pub(super) fn owner(&self) -> Option<Owner> {
         self.user().map(owner)

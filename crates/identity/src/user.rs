@@ -165,6 +165,12 @@ impl User {
         self.session_policies.is_some() && !is_of_console
     }
 
+    /// The name without account and path, as MinIO tells it; a session has that of its user. Sessions of roles, which are no
+    /// users, have their ARN.
+    pub fn plain_name(&self) -> &str {
+        self.caller.name.as_deref().unwrap_or(&self.name)
+    }
+
     /// The canonical id of its account.
     pub fn canonical_id(&self) -> &str {
         &self.account.canonical_id

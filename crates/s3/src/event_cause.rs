@@ -35,7 +35,7 @@ pub(super) fn always(
     let Some(origin) = extensions.get::<Arc<Origin>>() else { return Cause::Unknown };
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
     // MinIO's principals are names of users.
-    let principal = if app.acts_as_minio { granted.user_name() } else { granted.principal_id() };
+    let principal = if app.acts_as_minio { granted.plain_name() } else { granted.principal_id() };
     let requester = Requester {
         principal_id: principal.unwrap_or_default().to_owned(),
         source_address: origin.peer.address.ip().to_canonical().to_string(),

@@ -180,8 +180,9 @@ pub(crate) async fn open(
 /// Opens the followers of requests: the audit log and the span exporter.
 fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
     let ca_file = config.events.ca_file.as_deref();
+    let acts_as_minio = config.profile == Some(Profile::Minio);
     let mut followers: Vec<Arc<dyn Follower>> = Vec::new();
-    if let Some(audit) = Audit::open(&config.audit, ca_file)? {
+    if let Some(audit) = Audit::open(&config.audit, acts_as_minio, ca_file)? {
         followers.push(audit);
     }
     #[cfg(feature = "otlp")]

@@ -40,16 +40,18 @@ const BATCH_ENTRIES_MAX: usize = 100;
 pub struct Audit {
     file: Option<FileWriter>,
     webhooks: Vec<Arc<Sender>>,
+    acts_as_minio: bool,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Audit {
-    /// Opens the targets; `None` if there are none.
+    /// Opens the targets; `None` if there are none. An entry of a server that acts as MinIO names users without account and path.
     ///
     /// # Errors
     /// One line with advice, without any secret.
     pub fn open(
         settings: &AuditSettings,
+        acts_as_minio: bool,
         ca_file: Option<&Path>,
     ) -> Result<Option<Arc<Audit>>, String> {
         let open = |path| FileWriter::open(path, settings.rotation);
@@ -64,7 +66,7 @@ impl Audit {
         if file.is_none() && webhooks.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Arc::new(Audit { file, webhooks, tasks: Mutex::default() })))
+        Ok(Some(Arc::new(Audit { file, webhooks, acts_as_minio, tasks: Mutex::default() })))
     }
 
     fn queues(&self) -> impl Iterator<Item = &Queue> {
@@ -166,7 +168,7 @@ impl Observer for Audit {
         if finished.origin.found.is_health() {
             return;
         }
-        let line = Bytes::from(entry::line(&Entry::new(finished, heads)));
+        let line = Bytes::from(entry::line(&Entry::new(finished, heads), self.acts_as_minio));
         self.queues().for_each(|queue| queue.push(&line));
     }
 }

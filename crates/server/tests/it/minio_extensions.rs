@@ -57,6 +57,29 @@ impl Minio {
         self.ask(Request::new("DELETE", target).header(FORCE, "true"))
     }
 
+    /// Sends an action to IAM.
+    fn iam(&self, action: &str) -> Reply {
+        let form = Request::new("POST", "/").scope("us-east-1", "iam");
+        let form = form.body(format!("Action={action}&Version=2010-05-08"));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let reply = self.ask(form);
+        assert_eq!(reply.status, 200, "{action}: {}", reply.text());
+        reply
+    }
+
+    /// The keys of a new user below the path `/team/`, whose policy allows all of S3 on this resource.
+    fn user(&self, name: &str, resource: &str) -> Keys {
+        self.iam(&format!("CreateUser&UserName={name}&Path=/team/"));
+        let policy = format!(
+            r#"{{"Version":"2012-10-17","Statement":{{"Effect":"Allow","Action":"s3:*","Resource":"{resource}"}}}}"#
+        );
+        let policy: String = form_urlencoded::byte_serialize(policy.as_bytes()).collect();
+        self.iam(&format!("PutUserPolicy&UserName={name}&PolicyName=own&PolicyDocument={policy}"));
+        let made = self.iam(&format!("CreateAccessKey&UserName={name}"));
+        let (access, secret) = (made.element("AccessKeyId"), made.element("SecretAccessKey"));
+        Keys { access: String::leak(access), secret: String::leak(secret) }
+    }
+
     /// The keys of all versions and delete markers.
     fn versions(&self, bucket: &str) -> Vec<String> {
         self.ask(Request::new("GET", &format!("/{bucket}?versions"))).elements("Key")
@@ -461,6 +484,52 @@ async fn a_webhook_gets_the_document_of_minio() {
     server.does("DELETE", "/photos/in/a");
     let told = receiver.next().await.json();
     assert_eq!(told["Records"][0]["eventName"], "s3:ObjectRemoved:Delete");
+}
+
+/// As on MinIO: a list by the policies of buckets would grow with each public one.
+#[test]
+fn the_list_of_buckets_is_that_of_the_user_s_own_policies() {
+    let server = Minio::start();
+    server.does("PUT", "/own");
+    server.does("PUT", "/public");
+    let everybody = r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":"*","Action":"s3:ListBucket",
+        "Resource":"arn:aws:s3:::public"}}"#;
+    assert_eq!(server.set("/public?policy", everybody).status, 204);
+    let webapp = server.user("webapp", "arn:aws:s3:::own");
+    let get = |target: &str| server.send(&Request::new("GET", target).sign(webapp));
+    assert_eq!(get("/public").status, 200);
+    let list = get("/");
+    let names: Vec<_> = list.elements("Name");
+    assert_eq!((list.status, &*names), (200, &["own".to_owned()][..]), "{}", list.text());
+}
+
+#[tokio::test]
+async fn events_and_audit_entries_name_a_user_of_iam_by_its_name() {
+    let (mut events, mut entries) = (Receiver::start().await, Receiver::start().await);
+    let (webhook, entries_url) = (format!("hook={}", events.url()), entries.url());
+    let server = Minio::start_with(
+        &["--webhook", &webhook],
+        &[("MINIO_AUDIT_WEBHOOK_ENABLE", "on"), ("MINIO_AUDIT_WEBHOOK_ENDPOINT", &*entries_url)],
+    );
+    server.does("PUT", "/photos");
+    let rule = queue("hook", &["s3:ObjectCreated:*"], "");
+    let document = format!("<NotificationConfiguration>{rule}</NotificationConfiguration>");
+    assert_eq!(server.set("/photos?notification", &document).status, 200);
+    let webapp = server.user("webapp", "*");
+    let put = Request::new("PUT", "/photos/a").body(b"cat").sign(webapp);
+    assert_eq!(server.send(&put).status, 200);
+    let event = events.next().await.json();
+    let record = &event["Records"][0];
+    assert_eq!(record["userIdentity"]["principalId"], "webapp");
+    assert_eq!(record["requestParameters"]["principalId"], "webapp");
+    loop {
+        let entry = entries.next().await.json();
+        if entry["api"]["name"] == "PutObject" {
+            assert_eq!(entry["parentUser"], "webapp", "{entry}");
+            break;
+        }
+        assert_ne!(entry["parentUser"], "webapp", "only the upload is of the user");
+    }
 }
 
 #[test]
