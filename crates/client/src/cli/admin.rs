@@ -126,9 +126,15 @@ pub(crate) enum PolicyVerb {
     Attach(AttachArgs),
     /// Detach policies from a user or a group.
     Detach(AttachArgs),
-    /// The former command for `attach`.
+    /// Replace all policies of a user or a group: the command before `attach`.
     #[command(hide = true)]
-    Set(Elsewhere),
+    Set {
+        target: String,
+        /// Names of policies, separated by commas.
+        names: String,
+        /// user=NAME or group=NAME.
+        holder: String,
+    },
     /// The former command for `attach`.
     #[command(hide = true)]
     Update(Elsewhere),

@@ -317,6 +317,9 @@ pub(crate) struct CpArgs {
     /// No effect: all properties that can be kept are kept.
     #[arg(long, short = 'a', hide = true)]
     pub(crate) preserve: bool,
+    /// No effect: copies are checked in any case.
+    #[arg(long, hide = true)]
+    pub(crate) md5: bool,
     /// Version of the source.
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
@@ -348,6 +351,9 @@ pub(crate) struct MirrorArgs {
     /// No effect: all properties that can be kept are kept.
     #[arg(long, short = 'a', hide = true)]
     pub(crate) preserve: bool,
+    /// No effect: copies are checked in any case.
+    #[arg(long, hide = true)]
+    pub(crate) md5: bool,
     /// Look for changes again and again until interrupted.
     #[arg(long, short = 'w')]
     pub(crate) watch: bool,

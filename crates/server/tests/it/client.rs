@@ -545,6 +545,14 @@ fn former_names_of_verbs_still_work() {
         "old/bucket",
     ]);
     shell.ok(&["cp", "--preserve", "--limit-upload", "10MiB", "site/page", "old/bucket/copy"]);
+    shell.ok(&["cp", "--md5", "site/page", "old/bucket/copy"]);
+    shell.ok(&["mirror", "--md5", "site", "old/bucket"]);
+    shell.ok(&["admin", "user", "add", "old", "carol", "carols-secret"]);
+    shell.ok(&["admin", "policy", "attach", "old", "readonly", "--user", "carol"]);
+    let set = shell.ok(&["admin", "policy", "set", "old", "readwrite", "user=carol"]);
+    assert_eq!(set, "Policy `readwrite` is set on user `carol`\n");
+    let user = shell.ok(&["admin", "user", "info", "old", "carol"]);
+    assert!(user.contains("PolicyName: readwrite\n"), "{user}");
     for (arguments, expected) in [
         (&["ilm", "tier", "ls", "old"][..], "mc ilm tier"),
         (&["ilm", "restore", "old/bucket/page"], "restore-object"),
@@ -558,7 +566,8 @@ fn former_names_of_verbs_still_work() {
         (&["admin", "bucket", "remote", "add", "old/bucket", "http://x/y"], "use `replicate add"),
         (&["admin", "bucket", "remote", "ls", "old"], "`replicate ls`"),
         (&["admin", "bucket"], "`admin bucket` is not part of this client"),
-        (&["admin", "policy", "set", "old", "readwrite", "user=x"], "`admin policy attach ALIAS"),
+        (&["admin", "policy", "set", "old", "readwrite", "x"], "user=NAME or group=NAME"),
+        (&["admin", "policy", "set", "old", "readwrite", "user=x"], "The user x does not exist"),
         (&["admin", "policy", "update", "old", "readwrite", "user=x"], "`admin policy attach"),
         (&["admin", "policy", "unset", "old", "readwrite", "group=x"], "`admin policy detach"),
         (&["admin", "policy", "attach", "old", "readwrite"], "add --user NAME or --group NAME"),

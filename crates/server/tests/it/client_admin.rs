@@ -125,6 +125,46 @@ fn users_groups_and_policies_are_those_of_the_server() {
     }
 }
 
+/// As with `mc`: the script that sets a server up runs again at each start.
+#[test]
+fn policies_that_are_attached_or_detached_already_are_no_failure() {
+    let shell = Shell::start();
+    shell.ok(&["admin", "user", "add", "a", "carol", "carols-secret"]);
+    shell.ok(&["admin", "group", "add", "a", "team", "carol"]);
+    for (kind, name, word) in [("--user", "carol", "User"), ("--group", "team", "Group")] {
+        for (verb, done, preposition) in
+            [("attach", "Attached", "To"), ("detach", "Detached", "From")]
+        {
+            for _ in ["first", "again"] {
+                let told = shell.ok(&["admin", "policy", verb, "a", "readonly", kind, name]);
+                let expected =
+                    format!("{done} Policies: [readonly]\n{preposition} {word}: {name}\n");
+                assert_eq!(told, expected);
+            }
+        }
+    }
+    let again = shell.json(&["admin", "policy", "detach", "a", "readonly", "--user", "carol"]);
+    let expected =
+        json!({ "status": "success", "policiesDetached": ["readonly"], "user": "carol" });
+    assert_eq!(again, [expected]);
+    let missing = shell.fails(&["admin", "policy", "attach", "a", "nothing", "--user", "carol"]);
+    assert!(missing.contains("XMinioAdminNoSuchPolicy"), "{missing}");
+}
+
+#[test]
+fn a_listed_user_has_the_policies_of_its_groups() {
+    let shell = Shell::start();
+    shell.ok(&["admin", "user", "add", "a", "carol", "carols-secret"]);
+    shell.ok(&["admin", "group", "add", "a", "others", "carol"]);
+    shell.ok(&["admin", "group", "add", "a", "team", "carol"]);
+    shell.ok(&["admin", "policy", "attach", "a", "readonly", "writeonly", "--group", "team"]);
+    let groups =
+        json!([{ "name": "others" }, { "name": "team", "policies": ["readonly", "writeonly"] }]);
+    for arguments in [&["admin", "user", "ls", "a"][..], &["admin", "user", "info", "a", "carol"]] {
+        assert_eq!(shell.json(arguments)[0]["memberOf"], groups, "{arguments:?}");
+    }
+}
+
 /// As with `mc`: the right for the object is enough, without the right to list its bucket.
 #[test]
 fn keys_for_one_operation_copy_move_and_share() {

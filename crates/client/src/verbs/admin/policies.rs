@@ -13,6 +13,9 @@ use crate::session::Session;
 use crate::verbs::note::tell;
 use crate::verbs::{elsewhere, text_input};
 
+/// The error code for policies that are attached, or detached, already.
+const ALREADY_APPLIED: &str = "XMinioAdminPolicyChangeAlreadyApplied";
+
 pub(super) async fn run(session: &Arc<Session>, verb: PolicyVerb) -> Result<(), Error> {
     match verb {
         PolicyVerb::Create { target, name, file } => {
@@ -47,7 +50,7 @@ pub(super) async fn run(session: &Arc<Session>, verb: PolicyVerb) -> Result<(), 
         }
         PolicyVerb::Attach(arguments) => associate(session, arguments, true).await,
         PolicyVerb::Detach(arguments) => associate(session, arguments, false).await,
-        PolicyVerb::Set(_) => Err(former("set", "attach")),
+        PolicyVerb::Set { target, names, holder } => set(session, &target, &names, &holder).await,
         PolicyVerb::Update(_) => Err(former("update", "attach")),
         PolicyVerb::Unset(_) => Err(former("unset", "detach")),
         PolicyVerb::Entities { target, user, group, policy } => {
@@ -81,11 +84,32 @@ async fn associate(
     };
     let association = json!({ "policies": policies, kind: name });
     let call = AdminCall::new(Method::POST, path).sealed(&association)?;
-    let changed = service(session, &target)?.admin_opened(call).await?;
-    let names = list(&changed[field]).join(" ");
+    let changed = match service(session, &target)?.admin_opened(call).await {
+        // As `mc`: scripts that set up a server run at each start.
+        Err(error) if error.code() == ALREADY_APPLIED => json!(policies),
+        answer => answer?[field].clone(),
+    };
+    let names = list(&changed).join(" ");
     let preposition = if is_attach { "To" } else { "From" };
     let text = format!("{done} Policies: [{names}]\n{preposition} {word}: {name}");
-    tell(session, text, json!({ field: changed[field], kind: name }))
+    tell(session, text, json!({ field: changed, kind: name }))
+}
+
+/// Replaces all policies of a user or a group, as `mc` did before it had `attach`.
+async fn set(session: &Arc<Session>, target: &str, names: &str, holder: &str) -> Result<(), Error> {
+    let (is_group, name) = match holder.split_once('=') {
+        Some(("user", name)) => (false, name),
+        Some(("group", name)) => (true, name),
+        _ => return Err(Error::refused("say whom it is about: user=NAME or group=NAME")),
+    };
+    let call = put("set-user-or-group-policy")
+        .query("policyName", names)
+        .query("userOrGroup", name)
+        .query("isGroup", is_group.to_string());
+    service(session, target)?.admin(call).await?;
+    let word = if is_group { "group" } else { "user" };
+    let text = format!("Policy `{names}` is set on {word} `{name}`");
+    tell(session, text, json!({ "policy": names, "userOrGroup": name, "isGroup": is_group }))
 }
 
 async fn entities(

@@ -1,5 +1,6 @@
 //! `admin user`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use http::Method;
@@ -39,28 +40,29 @@ pub(super) async fn run(session: &Arc<Session>, verb: UserVerb) -> Result<(), Er
             tell(session, text, json!({ "accessKey": user }))
         }
         UserVerb::List { target } => {
-            let all = service(session, &target)?.admin_opened(get("list-users")).await?;
-            for (name, user) in all.as_object().into_iter().flatten() {
-                let (text, json) = described(name, user);
+            let s3 = service(session, &target)?;
+            let all = s3.admin_opened(get("list-users")).await?;
+            let users: Vec<_> = all.as_object().into_iter().flatten().collect();
+            let names = users.iter().flat_map(|(_, user)| groups(user)).collect();
+            let policies = policies_of(session, &s3, names).await;
+            for (name, user) in users {
+                let (text, json) = described(name, user, &policies);
                 tell(session, text, json)?;
             }
             Ok(())
         }
         UserVerb::Info { target, user } => {
-            let found = info(&*service(session, &target)?, &user).await?;
-            let (_, json) = described(&user, &found);
+            let s3 = service(session, &target)?;
+            let found = info(&s3, &user).await?;
+            let policies = policies_of(session, &s3, groups(&found).collect()).await;
+            let (_, json) = described(&user, &found, &policies);
             let text = |name: &str| found[name].as_str().unwrap_or_default();
-            let groups: Vec<&str> = found["memberOf"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
+            let names: Vec<&str> = groups(&found).collect();
             let shown = format!(
                 "AccessKey: {user}\nStatus: {}\nPolicyName: {}\nMemberOf: [{}]",
                 text("status"),
                 text("policyName"),
-                groups.join(" ")
+                names.join(" ")
             );
             tell(session, shown, json)
         }
@@ -77,15 +79,48 @@ async fn info(s3: &S3, user: &str) -> Result<Value, Error> {
     s3.admin_json(get("user-info").query("accessKey", user)).await
 }
 
-fn described(name: &str, user: &Value) -> (String, Value) {
+/// The policies of these groups, which only the JSON form shows. A group that the sender may not read has none.
+async fn policies_of(
+    session: &Session,
+    s3: &S3,
+    groups: BTreeSet<&str>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut policies = BTreeMap::new();
+    if !session.options.json {
+        return policies;
+    }
+    for group in groups {
+        if let Ok(info) = s3.admin_json(get("group").query("group", group)).await {
+            let names = info["policy"].as_str().unwrap_or_default().split(',');
+            let names = names.filter(|name| !name.is_empty()).map(str::to_owned);
+            policies.insert(group.to_owned(), names.collect());
+        }
+    }
+    policies
+}
+
+/// The names of the groups of a user.
+fn groups(user: &Value) -> impl Iterator<Item = &str> {
+    user["memberOf"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn described(
+    name: &str,
+    user: &Value,
+    policies: &BTreeMap<String, Vec<String>>,
+) -> (String, Value) {
     let text = |field: &str| user[field].as_str().unwrap_or_default();
     let (status, policy) = (text("status"), text("policyName"));
     let mut json = json!({ "accessKey": name, "userStatus": status });
     if !policy.is_empty() {
         json["policyName"] = policy.into();
     }
-    if let Some(groups) = user["memberOf"].as_array() {
-        json["memberOf"] = groups.iter().map(|name| json!({ "name": name })).collect();
+    if user["memberOf"].is_array() {
+        let groups = groups(user).map(|name| match policies.get(name) {
+            Some(policies) if !policies.is_empty() => json!({ "name": name, "policies": policies }),
+            _ => json!({ "name": name }),
+        });
+        json["memberOf"] = groups.collect();
     }
     (format!("{status:<10} {name:<20} {policy}").trim_end().to_owned(), json)
 }
