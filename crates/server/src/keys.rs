@@ -56,15 +56,10 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         None => Vec::new(),
         Some(MasterKeySource::OfProcess(_)) => vec![key_of_process()?],
         Some(MasterKeySource::Text(text)) => {
-            let keys = match text.split_once(':') {
-                // A comment may have a colon.
-                Some((name, keys)) if !name.contains('#') => {
-                    name_of_master = Some(name);
-                    keys
-                }
-                _ => text.as_str(),
-            };
-            master_keys(keys).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
+            let (name, keys) = name_and_keys(text);
+            name_of_master = name;
+            let keys = master_keys(keys);
+            keys.map_err(|error| format!("--master-key (LITEIO_MASTER_KEY): {error}"))?
         }
         Some(MasterKeySource::File(path)) => {
             let keys = private_file::parsed(path, master_keys);
@@ -307,6 +302,23 @@ pub(crate) fn describe_missing(missing: &MissingKeys) -> String {
     )
 }
 
+/// Checks the master keys in the variable of another program.
+///
+/// # Errors
+/// One line without any key, to which the caller adds the name of the variable.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    master_keys(name_and_keys(text).1).map(drop)
+}
+
+/// Splits `NAME:KEY`; the name is optional.
+fn name_and_keys(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(':') {
+        // A comment may have a colon.
+        Some((name, keys)) if !name.contains('#') => (Some(name), keys),
+        _ => (None, text),
+    }
+}
+
 /// Parses master keys; the first one encrypts.
 fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
@@ -314,7 +326,7 @@ fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
     let keys =
         words.filter(|word| !word.is_empty()).map(parse_key).collect::<Result<Vec<_>, _>>()?;
     match keys.is_empty() {
-        true => Err("the file has no key: `liteio key new FILE` creates one".to_owned()),
+        true => Err("there is no key: `liteio key new FILE` creates one".to_owned()),
         false => Ok(keys),
     }
 }

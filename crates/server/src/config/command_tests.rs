@@ -208,6 +208,22 @@ fn the_key_of_minios_kms_may_be_in_a_file() {
 }
 
 #[test]
+fn a_wrong_key_of_minios_kms_is_refused_with_its_variable() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(&file, "my-key:short\n").expect("written");
+    let path = file.path().to_str().expect("UTF-8");
+    for (name, value, reason) in [
+        ("MINIO_KMS_SECRET_KEY", "my-key:short", "a key is not 32 bytes in base64"),
+        ("MINIO_KMS_SECRET_KEY", "my-key:", "there is no key"),
+        ("MINIO_KMS_SECRET_KEY", "short", "not in the form NAME:KEY"),
+        ("MINIO_KMS_SECRET_KEY_FILE", path, "a key is not 32 bytes in base64"),
+    ] {
+        let refused = of("", &[(name, value)]).expect_err("no key").to_string();
+        assert!(refused.starts_with(&format!("{name}: {reason}")), "{refused}");
+    }
+}
+
+#[test]
 fn an_automatic_encryption_without_a_key_is_refused() {
     let on = ("MINIO_KMS_AUTO_ENCRYPTION", "on");
     let refused = of("", &[on]).expect_err("no key").to_string();

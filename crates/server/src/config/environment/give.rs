@@ -7,6 +7,7 @@ use liteio_observe::telemetry;
 use liteio_wire::private_file;
 
 use crate::cli::ServerArgs;
+use crate::keys;
 
 /// Parses `1`, `true`, `yes`, `on` and their opposites.
 fn truth(value: &str) -> Result<bool, String> {
@@ -230,6 +231,8 @@ pub(super) fn origins(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
 pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     match value.split_once(':') {
         Some(_) if arguments.keys.master_key_file.is_none() => {
+            // Before it counts as --master-key: the error names the variable that was set.
+            keys::check(value)?;
             arguments.keys.master_key = Some(value.to_owned());
             Ok(true)
         }
