@@ -25,6 +25,8 @@ struct StatMessage {
     etag: String,
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(rename = "replicationStatus", skip_serializing_if = "Option::is_none")]
+    replication_status: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
     #[serde(rename = "versionID", skip_serializing_if = "Option::is_none")]
@@ -62,6 +64,9 @@ impl fmt::Display for StatMessage {
             for (name, value) in &self.metadata {
                 writeln!(formatter, "  {name:<width$}: {value} ")?;
             }
+        }
+        if let Some(status) = &self.replication_status {
+            writeln!(formatter, "Replication Status: {status} ")?;
         }
         Ok(())
     }
@@ -115,13 +120,15 @@ async fn one(session: &Session, arguments: &StatArgs, text: &str) -> Result<(), 
             let path = local.path();
             let metadata = std::fs::metadata(path).map_err(Error::file(path))?;
             let modified = modified(&metadata);
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             session.output.print(&StatMessage {
                 status: SUCCESS,
-                name: local.text().to_owned(),
+                name: name.unwrap_or_else(|| local.text().to_owned()),
                 last_modified: modified.map(|it| it.to_string()).unwrap_or_default(),
                 size: metadata.len(),
                 etag: String::new(),
                 kind: if metadata.is_dir() { "folder" } else { "file" },
+                replication_status: None,
                 metadata: BTreeMap::new(),
                 version_id: None,
                 checksum: BTreeMap::new(),
@@ -141,7 +148,7 @@ async fn one(session: &Session, arguments: &StatArgs, text: &str) -> Result<(), 
         }
         Target::Remote(remote) => {
             match remote.s3.head(&remote.bucket, &remote.key, version).await {
-                Ok(head) => session.output.print(&object(&remote, &head)),
+                Ok(head) => session.output.print(&object(&remote, &head, &remote.key)),
                 Err(error) if error.is_missing() && version.is_none() => {
                     remote.s3.head_bucket(&remote.bucket).await?;
                     let target = Target::Remote(remote.clone());
@@ -173,14 +180,14 @@ async fn all(session: &Session, remote: &Remote) -> Result<(), Error> {
             Named::Folder(folder) => folder,
             Named::Object(remote) => {
                 let head = remote.s3.head(&remote.bucket, &remote.key, None).await?;
-                return session.output.print(&object(&remote, &head));
+                return session.output.print(&object(&remote, &head, &remote.key));
             }
         };
     let mut listing = Listing::below(&start, true).await?;
     while let Some(item) = listing.next(session).await? {
-        let remote = remote.with_key(&item.entry.key);
-        let head = remote.s3.head(&remote.bucket, &remote.key, None).await?;
-        session.output.print(&object(&remote, &head))?;
+        let found = remote.with_key(&item.entry.key);
+        let head = found.s3.head(&found.bucket, &found.key, None).await?;
+        session.output.print(&object(&found, &head, &remote.key))?;
     }
     Ok(())
 }
@@ -203,11 +210,12 @@ async fn bucket(remote: &Remote) -> Result<BucketMessage, Error> {
 fn folder(remote: &Remote) -> StatMessage {
     StatMessage {
         status: SUCCESS,
-        name: remote.folder().key,
+        name: name_below(&remote.key, &remote.folder().key).to_owned(),
         last_modified: String::new(),
         size: 0,
         etag: String::new(),
         kind: "folder",
+        replication_status: None,
         metadata: BTreeMap::new(),
         version_id: None,
         checksum: BTreeMap::new(),
@@ -215,16 +223,20 @@ fn folder(remote: &Remote) -> StatMessage {
     }
 }
 
-fn object(remote: &Remote, head: &Head) -> StatMessage {
+/// The properties of an object that was found at the key `target`, or below it.
+fn object(remote: &Remote, head: &Head, target: &str) -> StatMessage {
     let mut metadata: BTreeMap<String, String> =
         head.metadata().into_iter().map(|(name, value)| (title(&name), value)).collect();
     let mut checksum = BTreeMap::new();
+    let mut replication_status = None;
     for (name, value) in &head.headers {
         let (name, value) = (name.as_str(), value.to_str().unwrap_or_default().to_owned());
         if let Some(algorithm) = name.strip_prefix("x-amz-checksum-") {
             if algorithm != "type" {
                 checksum.insert(algorithm.to_ascii_uppercase(), value);
             }
+        } else if name == "x-amz-replication-status" {
+            replication_status = Some(value);
         } else if name.starts_with("x-amz-server-side-encryption")
             || name.starts_with("x-amz-object-lock")
             || matches!(name, "x-amz-storage-class" | "x-amz-expiration" | "x-amz-restore")
@@ -234,15 +246,29 @@ fn object(remote: &Remote, head: &Head) -> StatMessage {
     }
     StatMessage {
         status: SUCCESS,
-        name: remote.key.clone(),
+        name: name_below(target, &remote.key).to_owned(),
         last_modified: head.modified.map(|it| it.to_string()).unwrap_or_default(),
         size: head.size,
         etag: head.etag.clone(),
         kind: if remote.key.ends_with('/') { "folder" } else { "file" },
+        replication_status,
         metadata,
         version_id: head.version.clone(),
         checksum,
         time: head.modified.map(for_people).unwrap_or_default(),
+    }
+}
+
+/// The name of a key as `mc` shows it: below the folder of the target, which is the part of its key up to the last slash. The
+/// folder itself is shown with its own name.
+fn name_below<'k>(target: &str, key: &'k str) -> &'k str {
+    let folder = target.rfind('/').map_or("", |at| &target[..=at]);
+    match key.strip_prefix(folder) {
+        Some(name) if !name.is_empty() => name,
+        _ => {
+            let parent = key.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
+            &key[parent..]
+        }
     }
 }
 
@@ -254,4 +280,27 @@ fn title(name: &str) -> String {
         first.into_iter().chain(letters).collect::<String>()
     };
     name.split('-').map(part).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_mc() {
+        for (target, key, name) in [
+            ("carol/plan.txt", "carol/plan.txt", "plan.txt"),
+            ("plan.txt", "plan.txt", "plan.txt"),
+            ("", "x/y/z.txt", "x/y/z.txt"),
+            ("x", "x/y/z.txt", "x/y/z.txt"),
+            ("x/", "x/y/z.txt", "y/z.txt"),
+            ("x/y", "x/y/z.txt", "y/z.txt"),
+            ("x/y/", "x/y/z.txt", "z.txt"),
+            ("x/y", "x/y/", "y/"),
+            ("x/y/", "x/y/", "y/"),
+            ("x/", "x/", "x/"),
+        ] {
+            assert_eq!(name_below(target, key), name, "{target} {key}");
+        }
+    }
 }

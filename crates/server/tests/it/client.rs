@@ -173,6 +173,17 @@ fn files_go_there_and_come_back() {
     // In parts.
     let shown = shell.ok(&["stat", "--json", "a/photos/2026/big.jpg"]);
     assert!(shown.contains("-3\"") && shown.contains("image/jpeg"), "{shown}");
+    // Names as those of `mc`: below the folder of the target.
+    for (arguments, name) in [
+        (&["stat", "a/photos/2026/big.jpg"][..], "big.jpg"),
+        (&["stat", "a/photos/2026/"], "2026/"),
+        (&["stat", "--recursive", "a/photos/2026/empty"], "empty"),
+        (&["stat", "photos/empty"], "empty"),
+    ] {
+        assert_eq!(shell.json(arguments)[0]["name"], name, "{arguments:?}");
+    }
+    let all = shell.json(&["stat", "--recursive", "a/photos/2026"]);
+    assert_eq!(all[1]["name"], "2026/big.jpg");
     shell.ok(&["cp", "--recursive", "a/photos/2026", "back/"]);
     assert_eq!(fs::read(shell.path("back/2026/big.jpg")).expect("there"), big);
     assert_eq!(fs::read(shell.path("back/2026/a b+c%20&ü/ß.txt")).expect("there"), b"umlauts");

@@ -40,6 +40,11 @@ fn the_figures_of_each_target_are_told() {
         let figures = &told["replicationstats"]["currStats"]["Stats"][&arn];
         figures["replicationCount"] == 1 && figures["pendingReplicationCount"] == 0
     });
+    let stat = ["stat", "a/photos/x"];
+    eventually(&shell, &stat, |told| told["replicationStatus"] == "COMPLETED");
+    assert!(shell.ok(&stat).contains("\nReplication Status: COMPLETED \n"));
+    let copy = other.json(&["stat", "a/copies/x"]).remove(0);
+    assert_eq!(copy["replicationStatus"], "REPLICA");
     assert_eq!((&told["status"], &told["op"]), (&json!("success"), &json!("status")));
     assert_eq!(told["url"], "a/photos");
     assert_eq!(told["remoteTargets"][0]["arn"], *arn);
