@@ -4,7 +4,7 @@ use liteio_store::{DocumentKind, Quota, Versioning};
 use serde_json::Value;
 
 use super::target::{BucketSettings, Target};
-use liteio_iam::minio::without_nulls;
+use liteio_iam::minio::in_aws_form;
 use liteio_policy::{Kind, Policy};
 use liteio_s3::foreign;
 
@@ -60,7 +60,7 @@ pub(crate) fn settings(target: &Target, name: &str, documents: &Documents<'_>) -
         }
     }
     if !documents.policy.is_empty() {
-        let text = str::from_utf8(documents.policy).map(without_nulls).unwrap_or_default();
+        let text = str::from_utf8(documents.policy).map(in_aws_form).unwrap_or_default();
         match Policy::parse(text.as_bytes(), Kind::Bucket(name)) {
             Ok(_) => {
                 settings.documents.push((DocumentKind::Policy, text.into_owned().into_bytes()))

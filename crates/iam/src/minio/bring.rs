@@ -26,7 +26,7 @@ use liteio_wire::reply::ApiError;
 pub struct FormerUsers {
     /// The access key of its root user.
     pub root: String,
-    /// Canned policies: name and document.
+    /// Canned policies: name and document, which is empty if it could not be read.
     pub policies: Vec<(String, String)>,
     /// Users.
     pub users: Vec<FormerUser>,
@@ -202,6 +202,8 @@ impl Desk<'_> {
         for (name, document) in &former.policies {
             match self.draft.state.get::<PolicyRecord>(name).is_some_and(|it| it.name == *name) {
                 true => brought.present += 1,
+                // Whoever read it has told why it could not.
+                false if document.is_empty() => {}
                 false => {
                     let made = self.store_policy(name, document);
                     brought.count(format!("the policy {name}"), made);
@@ -404,13 +406,15 @@ mod tests {
             ..FormerServiceAccount::default()
         };
         let reading = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::plain/*"]}]}"#;
-        let most = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":null,"NotAction":["s3:Delete*"],"Resource":["arn:aws:s3:::*"]}]}"#;
+        let most = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":null,"NotAction":["s3:Delete*"],"Resource":["**"]}]}"#;
         FormerUsers {
             root: "old-root".to_owned(),
             policies: vec![
                 ("reading".to_owned(), reading.to_owned()),
                 // As MinIO stores it.
                 ("most".to_owned(), most.to_owned()),
+                // Its reader has told of it.
+                ("unread".to_owned(), String::new()),
                 ("broken".to_owned(), "{".to_owned()),
             ],
             users: vec![
@@ -426,7 +430,8 @@ mod tests {
             }],
             service_accounts: vec![
                 FormerServiceAccount {
-                    policy: serde_json::from_str(reading).ok(),
+                    policy: serde_json::from_str(&reading.replace("arn:aws:s3:::plain/*", "**"))
+                        .ok(),
                     ..key("narrow", "alice")
                 },
                 key("of-root", "old-root"),

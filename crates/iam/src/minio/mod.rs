@@ -26,7 +26,7 @@ pub use self::error::{
     tier_not_found, too_large,
 };
 pub use self::groups::GroupChange;
-pub use self::policies::{Association, EntitiesOf, without_nulls};
+pub use self::policies::{Association, EntitiesOf, in_aws_form};
 pub use self::remotes::{ListedRemote, NewRemote};
 pub use self::service_accounts::{ListedKeys, NewServiceAccount, ServiceAccountChange};
 pub use self::users::NewUser;

@@ -81,25 +81,43 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The document of a policy without members that are null, which MinIO writes for what a statement does
-/// not have: `"Action": null` beside a `NotAction`.
-pub fn without_nulls(document: &str) -> Cow<'_, str> {
-    /// Returns the number of members that were dropped.
-    fn drop_from(value: &mut Value) -> usize {
+/// The document of a policy in the form of AWS. MinIO writes null for members that a statement does not have, such as `"Action":
+/// null` beside a `NotAction`, and the resource `**` for `*`.
+pub fn in_aws_form(document: &str) -> Cow<'_, str> {
+    /// Returns the number of changes.
+    fn change(value: &mut Value) -> usize {
         match value {
             Value::Object(members) => {
                 let count = members.len();
                 members.retain(|_, member| !member.is_null());
-                count - members.len() + members.values_mut().map(drop_from).sum::<usize>()
+                let mut changes = count - members.len();
+                for (name, member) in members.iter_mut() {
+                    changes += match name.as_str() {
+                        "Resource" | "NotResource" => shorten(member),
+                        _ => change(member),
+                    };
+                }
+                changes
             }
-            Value::Array(values) => values.iter_mut().map(drop_from).sum(),
+            Value::Array(values) => values.iter_mut().map(change).sum(),
+            _ => 0,
+        }
+    }
+    /// The same for resources.
+    fn shorten(resources: &mut Value) -> usize {
+        match resources {
+            Value::String(resource) if resource == "**" => {
+                resource.pop();
+                1
+            }
+            Value::Array(resources) => resources.iter_mut().map(shorten).sum(),
             _ => 0,
         }
     }
     let Ok(mut value) = serde_json::from_str::<Value>(document) else {
         return Cow::Borrowed(document);
     };
-    match drop_from(&mut value) {
+    match change(&mut value) {
         0 => Cow::Borrowed(document),
         _ => Cow::Owned(value.to_string()),
     }
@@ -169,7 +187,7 @@ impl Desk<'_> {
         if name.contains(',') {
             return Err(error::invalid_argument("The name of a policy has no comma."));
         }
-        let text = &*without_nulls(text);
+        let text = &*in_aws_form(text);
         let document = Document::of_identity(text)
             .map_err(|error| error::malformed_policy(error.explained()))?;
         if characters(text) > MANAGED_POLICY_CHARACTERS_MAX {

@@ -10,7 +10,7 @@ use super::super::limits::SERVICE_KEYS_OF_USER_MAX;
 use super::super::records::{Document, ServiceKeyRecord};
 use super::super::state::seal_secret;
 use super::error::{self, AdminResult};
-use super::policies::without_nulls;
+use super::policies::in_aws_form;
 use super::users::{check_key, is_enabled};
 use super::{Desk, time};
 use liteio_identity::random_secret;
@@ -140,7 +140,7 @@ fn policy(value: &Value) -> AdminResult<Option<Document>> {
         return Ok(None);
     }
     let text = value.to_string();
-    let text = without_nulls(&text);
+    let text = in_aws_form(&text);
     if characters(&text) > SESSION_POLICY_CHARACTERS_MAX {
         let max = SESSION_POLICY_CHARACTERS_MAX;
         let message = format!("The policy of a service account has at most {max} characters.");

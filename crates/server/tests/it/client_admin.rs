@@ -151,6 +151,18 @@ fn policies_that_are_attached_or_detached_already_are_no_failure() {
     assert!(missing.contains("XMinioAdminNoSuchPolicy"), "{missing}");
 }
 
+/// As `mc admin policy info` shows a policy for `*` of MinIO.
+#[test]
+fn a_policy_of_minio_for_all_resources_is_taken() {
+    let shell = Shell::start();
+    let policy = READ_PHOTOS.replace(r#""arn:aws:s3:::photos/*""#, r#"["**"]"#);
+    shell.write("all.json", policy);
+    let file = shell.path("all.json").display().to_string();
+    shell.ok(&["admin", "policy", "create", "a", "all", &file]);
+    let info = &shell.json(&["admin", "policy", "info", "a", "all"])[0];
+    assert_eq!(info["policyInfo"]["Policy"]["Statement"][0]["Resource"], json!(["*"]));
+}
+
 #[test]
 fn a_listed_user_has_the_policies_of_its_groups() {
     let shell = Shell::start();
