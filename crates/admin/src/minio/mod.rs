@@ -24,6 +24,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{any, delete, get, post, put};
+use http::Uri;
 
 use self::call::Call;
 use crate::operator::Refused;
@@ -110,10 +111,20 @@ fn of_keys() -> Router<Arc<Admin>> {
 }
 
 /// Only signed requests learn which operations exist.
-async fn missing(_call: Call) -> Refused {
-    not_implemented(
-        "LiteIO does not implement this operation of MinIO's admin API: see docs/admin.md for those that \
-         it does.",
-    )
+async fn missing(uri: Uri, _call: Call) -> Refused {
+    // Behind the version, as in `/minio/admin/v3/service`.
+    let operation = uri.path().split('/').nth(4).unwrap_or_default();
+    not_implemented(match operation {
+        "set-config-kv" | "del-config-kv" | "config" => {
+            "The settings of LiteIO are options of its start, such as --event-target NAME=URL for a target of \
+             events, and --region: see docs/options.md."
+        }
+        "service" => "A LiteIO is restarted and stopped with its process, service or container.",
+        "update" => "A LiteIO is updated with its package or image, and a restart of its process.",
+        _ => {
+            "LiteIO does not implement this operation of MinIO's admin API: see docs/admin.md for those that \
+             it does."
+        }
+    })
     .into()
 }

@@ -406,8 +406,17 @@ async fn bad_requests_are_refused_in_the_form_of_minio() {
     check_error(&unsigned, 403, "AccessDenied");
     let wrong = User { secret_key: "another secret", ..ALICE };
     check_error(&send(&server, wrong, "GET", "info", "").await, 403, "SignatureDoesNotMatch");
-    for path in ["service", "heal/", "config", "nothing"] {
-        check_error(&send(&server, ALICE, "POST", path, "").await, 501, "NotImplemented");
+    for (path, told) in [
+        ("service?action=restart", "restarted and stopped with its process"),
+        ("update", "with its package or image"),
+        ("set-config-kv", "--event-target NAME=URL"),
+        ("config", "options of its start"),
+        ("heal/", "see docs/admin.md"),
+        ("nothing", "see docs/admin.md"),
+    ] {
+        let refused = send(&server, ALICE, "POST", path, "").await;
+        check_error(&refused, 501, "NotImplemented");
+        assert!(refused.text().contains(told), "{path}: {}", refused.text());
     }
     let refused = send(&server, ALICE, "POST", "add-user", "").await;
     check_error(&refused, 405, "MethodNotAllowed");
