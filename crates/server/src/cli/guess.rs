@@ -80,7 +80,7 @@ const GUESSES: [(&[&str], &str); 19] = [
 ];
 
 /// Options that there are not, and what to do instead. The most similar option is about something else.
-const OPTIONS: [(&[&str], &str); 10] = [
+const OPTIONS: [(&[&str], &str); 12] = [
     (
         &["--vector-bucket", "--vector-buckets"],
         "vector buckets are made by clients: docs/vectors.md",
@@ -120,6 +120,36 @@ const OPTIONS: [(&[&str], &str); 10] = [
     (
         &["--daemon", "--daemonize", "--detach", "--background"],
         "a server runs until it is stopped: `systemctl start liteio` runs it as a service, `nohup liteio &` in the background",
+    ),
+    (
+        &["--ftp", "--sftp"],
+        "there is no FTP and no SFTP: `rclone serve sftp REMOTE:BUCKET` offers a bucket by it; remove the option, also from MINIO_OPTS",
+    ),
+    // MinIO's of some releases.
+    (
+        &[
+            "--compat",
+            "--no-compat",
+            "--conn-user-timeout",
+            "--conn-read-deadline",
+            "--conn-write-deadline",
+            "--crossdomain-xml",
+            "--dns-cache-ttl",
+            "--idle-timeout",
+            "--interface",
+            "--log-dir",
+            "--log-size",
+            "--log-compress",
+            "--log-prefix",
+            "--max-idle-conns-per-host",
+            "--memlimit",
+            "--pre-allocate",
+            "--read-header-timeout",
+            "--recv-buf-size",
+            "--send-buf-size",
+            "--shutdown-timeout",
+        ],
+        "MinIO has it, and there is nothing to set here: remove it, also from MINIO_OPTS; docs/limits.md has time limits",
     ),
 ];
 

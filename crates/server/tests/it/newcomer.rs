@@ -526,7 +526,7 @@ async fn the_log_tells_the_region_of_a_server_that_has_one() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 40] = [
+    let rows: [(&[&str], &str); 43] = [
         (&["start"], "`liteio server`"),
         (&["reset"], "stop the server and remove its data directory"),
         (&["wipe", "./data"], "stop the server and remove its data directory"),
@@ -566,6 +566,9 @@ fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
         (&["--cert", "x"], "`--tls-cert FILE`"),
         (&["--config", "x"], "`--credentials-file FILE`"),
         (&["--daemon"], "`systemctl start liteio`"),
+        (&["server", "--profile", "minio", "--sftp", "address=:8022"], "no FTP and no SFTP"),
+        (&["server", "--ftp=address=:8021"], "no FTP and no SFTP"),
+        (&["server", "--idle-timeout", "30s"], "nothing to set here"),
         (&["health", "--port", "9010"], "`liteio health http://127.0.0.1:9010`"),
     ];
     for (arguments, expected) in rows {
