@@ -114,9 +114,11 @@ pub fn is_denied(user: &User, action: &str, resource: &str, context: &Circumstan
 }
 
 fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> error::ApiError {
-    let because = match by_statement {
-        true => "with an explicit deny in an identity-based policy".to_owned(),
-        false => format!("because no identity-based policy allows the {action} action"),
+    let disabled = user.policies.iter().find_map(|it| AttachedPolicy::disabled_group(&it.name));
+    let because = match (by_statement, disabled) {
+        (true, Some(group)) => format!("because the group {group} is disabled"),
+        (true, None) => "with an explicit deny in an identity-based policy".to_owned(),
+        (false, _) => format!("because no identity-based policy allows the {action} action"),
     };
     error::access_denied(format!(
         "User: {} is not authorized to perform: {action} on resource: {resource} {because}",

@@ -339,9 +339,7 @@ impl AccountState {
             // As on MinIO, members of a disabled group may do nothing, whatever their own policies
             // and their other groups allow. IAM has no disabled groups.
             match group.disabled {
-                true => {
-                    policies.push(AttachedPolicy::deny_all(format!("{} (disabled)", group.name)))
-                }
+                true => policies.push(AttachedPolicy::of_disabled_group(&group.name)),
                 false => {
                     let prefix = format!("{}/", group.name);
                     add_policies(&mut policies, &prefix, &group.policies, so_far);

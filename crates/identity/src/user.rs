@@ -13,6 +13,9 @@ use liteio_policy::{Caller, CallerKind, ContextKey, Kind, Policy, Value};
 /// Maximum characters of the name of a user or any other named entity (as AWS).
 const NAME_CHARACTERS_MAX: usize = 64;
 
+/// The end of the name of the policy of a disabled group. Names of policies have no blank.
+const DISABLED: &str = " (disabled)";
+
 /// A policy attached to a user.
 #[derive(Debug, Clone)]
 pub struct AttachedPolicy {
@@ -29,8 +32,18 @@ impl AttachedPolicy {
         AttachedPolicy::deny_all(name)
     }
 
+    /// The policy for members of a disabled group, who may do nothing.
+    pub fn of_disabled_group(group: &str) -> AttachedPolicy {
+        AttachedPolicy::deny_all(format!("{group}{DISABLED}"))
+    }
+
+    /// The group, if this is the name of a policy [of a disabled one](AttachedPolicy::of_disabled_group).
+    pub fn disabled_group(name: &str) -> Option<&str> {
+        name.strip_suffix(DISABLED)
+    }
+
     /// A policy that denies everything.
-    pub fn deny_all(name: String) -> AttachedPolicy {
+    fn deny_all(name: String) -> AttachedPolicy {
         static DENY_ALL: LazyLock<Arc<Policy>> = LazyLock::new(|| {
             let text = br#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
             Arc::new(Policy::parse(text, Kind::Identity).expect("a valid policy"))

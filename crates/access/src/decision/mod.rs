@@ -234,7 +234,7 @@ impl Asked<'_, '_> {
         let Some(user) = user else {
             return self.of_nobody(documents, &by_resource);
         };
-        let by_user = self.by_policies(&user.policies, Source::Identity)?;
+        let by_user = self.by_policies(&user.policies, of_identity)?;
         let by_session = match &user.session_policies {
             None => true,
             Some(policies) => self.by_policies(policies, |_| Source::Session)?,
@@ -359,6 +359,14 @@ impl Asked<'_, '_> {
             user: user.map(|user| user.caller.arn.clone()),
             is_told: user.filter(is_own).is_some(),
         }
+    }
+}
+
+/// The source of a denial by the sender's policy of this name.
+fn of_identity(name: String) -> Source {
+    match AttachedPolicy::disabled_group(&name) {
+        Some(group) => Source::DisabledGroup(group.to_owned()),
+        None => Source::Identity(name),
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Source {
     Resource,
     /// A policy of the sender, by name.
     Identity(String),
+    /// A group of the sender by name, whose members may do nothing because it is disabled.
+    DisabledGroup(String),
     /// The session policy.
     Session,
 }
@@ -70,6 +72,9 @@ impl Reason {
             }
             Reason::Explicit { source: Source::Identity(_), .. } => {
                 "with an explicit deny in an identity-based policy"
+            }
+            Reason::Explicit { source: Source::DisabledGroup(group), .. } => {
+                return format!("because the group {group} is disabled");
             }
             Reason::Explicit { source: Source::Session, .. } => {
                 "with an explicit deny in a session policy"
@@ -108,9 +113,7 @@ impl Denial {
     pub fn by(&self) -> DenialBy {
         match &self.reason {
             Reason::Explicit { source: Source::Resource, .. } => DenialBy::Owner,
-            Reason::Explicit { source: Source::Identity(_) | Source::Session, .. } => {
-                DenialBy::Sender
-            }
+            Reason::Explicit { .. } => DenialBy::Sender,
             _ => DenialBy::Nobody,
         }
     }
@@ -141,6 +144,9 @@ impl fmt::Display for Denial {
                 }
                 Source::Identity(name) => {
                     write!(formatter, "denied by the policy {name:?}, {statement}")
+                }
+                Source::DisabledGroup(group) => {
+                    write!(formatter, "the group {group:?} of the user is disabled")
                 }
                 Source::Session => {
                     write!(formatter, "denied by the policy of the session, {statement}")

@@ -76,7 +76,11 @@ fn users_groups_and_policies_are_those_of_the_server() {
     assert!(!carol(&["cat", "a/photos/x"]).0);
     // As on MinIO, neither the user's own policies nor another group help.
     shell.ok(&["admin", "policy", "attach", "a", "read", "--user", "carol"]);
-    assert!(carol(&["cat", "a/photos/x"]).1.contains("AccessDenied"));
+    let refusal = carol(&["cat", "a/photos/x"]).1;
+    assert!(refusal.contains("AccessDenied"), "{refusal}");
+    assert!(refusal.contains("because the group team is disabled"), "{refusal}");
+    let refusal = carol(&["admin", "user", "ls", "a"]).1;
+    assert!(refusal.contains("because the group team is disabled"), "{refusal}");
     shell.ok(&["admin", "group", "add", "a", "others", "carol"]);
     shell.ok(&["admin", "policy", "attach", "a", "read", "--group", "others"]);
     assert!(carol(&["cat", "a/photos/x"]).1.contains("AccessDenied"));
