@@ -443,6 +443,38 @@ async fn rules_that_build_on_each_other_are_done_after_one_jump() {
 }
 
 #[tokio::test]
+async fn a_transition_shows_its_class_and_only_archives_need_a_restore() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/small", "small").await.expect_status(200);
+    let photo = "photo".repeat(40_000);
+    server.put("/bucket/photo", &photo).await.expect_status(200);
+    let transition = |days: u32, class: &str| {
+        format!("<Transition><Days>{days}</Days><StorageClass>{class}</StorageClass></Transition>")
+    };
+    let rules = format!(
+        "<LifecycleConfiguration><Rule><ID>r</ID><Status>Enabled</Status><Filter></Filter>{}{}\
+         </Rule></LifecycleConfiguration>",
+        transition(30, "STANDARD_IA"),
+        transition(90, "GLACIER"),
+    );
+    server.put("/bucket?lifecycle", &rules).await.expect_status(200);
+    let advance = async |days: u64| {
+        let day = json!({ "advance_ms": days * 86_400_000 });
+        told(&server, "PUT", "/clock", day).await;
+        server.head("/bucket/photo").await.expect_status(200)
+    };
+    assert_eq!(advance(20).await.header("x-amz-storage-class"), None);
+    assert_eq!(advance(20).await.header("x-amz-storage-class"), Some("STANDARD_IA"));
+    let listed = server.get("/bucket?list-type=2").await.expect_status(200);
+    assert_eq!(listed.elements("StorageClass"), ["STANDARD_IA", "STANDARD"], "128 KiB and more");
+    assert_eq!(server.get("/bucket/photo").await.expect_status(200).text(), photo);
+    assert_eq!(advance(60).await.header("x-amz-storage-class"), Some("GLACIER"));
+    server.get("/bucket/photo").await.expect_error(403, "InvalidObjectState");
+    server.get("/bucket/small").await.expect_status(200);
+}
+
+#[tokio::test]
 async fn events_of_any_bucket_can_be_waited_for() {
     let server = server().await;
     server.bucket("bucket").await;

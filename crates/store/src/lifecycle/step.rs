@@ -13,8 +13,8 @@ use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;
+use crate::meta::space;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{is_archive_class, space};
 use crate::multipart::{ListUploadsQuery, UploadEntry, upload};
 use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::current::Found;
@@ -48,8 +48,8 @@ pub(super) enum Due {
     /// A noncurrent version: `newer` noncurrent ones are newer, and it became noncurrent at
     /// `since_ms`.
     Noncurrent { key: ObjectKey, version: VersionId, newer: u64, since_ms: u64 },
-    /// A version whose body is to move into a tier; `noncurrent` has the number of newer noncurrent
-    /// ones and the time at which it became noncurrent.
+    /// A version whose body is to move into a tier, or that gets a class without one; `noncurrent` has
+    /// the number of newer noncurrent ones and the time at which it became noncurrent.
     Move { key: ObjectKey, version: VersionId, noncurrent: Option<(u64, u64)> },
     /// An upload in progress.
     Upload { key: ObjectKey, id: UploadId },
@@ -61,8 +61,8 @@ impl Store {
         // A rule that another server has removed ends nothing any more.
         self.agree_now()?;
         let mut position = state.position.clone();
-        let is_tier = |class: &str| {
-            self.shared().tiers.tier_of(class).is_some() || is_archive_class(Some(class))
+        let is_effective = |class: &str| {
+            self.shared().tiers.tier_of(class).is_some() || tiers::may_label(None, class)
         };
         // Walks over buckets, and over the phases within one, until a phase has rules.
         loop {
@@ -77,7 +77,8 @@ impl Store {
                 },
             };
             let rules = bucket.settings.lifecycle.clone();
-            let Some(rules) = rules.filter(|rules| rules.is_of(position.phase, &is_tier)) else {
+            let Some(rules) = rules.filter(|rules| rules.is_of(position.phase, &is_effective))
+            else {
                 position = match position.phase {
                     LifecyclePhase::Versions => uploads_of(position.bucket),
                     LifecyclePhase::Uploads => behind(position.bucket),
@@ -155,7 +156,7 @@ impl Store {
                         class != Some(to)
                             || !tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?
                     }
-                    None => tiers::may_archive(class, to),
+                    None => tiers::may_label(class, to),
                 };
                 if may_move {
                     to_move.push(Due::Move { key, version, noncurrent });
@@ -326,7 +327,7 @@ fn end(
     Ok(true)
 }
 
-/// Queues a version for its tier, or gives it an archive class, if a rule says so.
+/// Queues a version for its tier, or gives it a class without one, if a rule says so.
 fn queue_move(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -366,7 +367,7 @@ fn queue_move(
                 None => space::current(id, key.as_str()),
                 Some(_) => space::history(id, key.as_str(), &record.stamp),
             };
-            tiers::archive(write, &place, record, class)
+            tiers::label(write, &place, record, class)
         }
         None => Ok(()),
     }

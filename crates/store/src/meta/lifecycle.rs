@@ -184,17 +184,17 @@ impl Lifecycle {
         self.enabled().flat_map(|rule| rule.filter.tags.iter().cloned()).collect()
     }
 
-    /// `true` if a rule is applied in this phase. `is_tier` tells storage classes that stand for a
-    /// tier: transitions to others move nothing.
-    pub(crate) fn is_of(&self, what: LifecyclePhase, is_tier: &dyn Fn(&str) -> bool) -> bool {
+    /// `true` if a rule is applied in this phase. `is_effective` is false for storage classes whose
+    /// transitions do nothing: names of tiers that are no longer configured.
+    pub(crate) fn is_of(&self, what: LifecyclePhase, is_effective: &dyn Fn(&str) -> bool) -> bool {
         self.enabled().any(|rule| match what {
             LifecyclePhase::Uploads => rule.abort_uploads_days.is_some(),
             LifecyclePhase::Versions => {
                 rule.expiration.is_some()
                     || rule.noncurrent.is_some()
                     || rule.expires_delete_markers
-                    || rule.transitions.iter().any(|it| is_tier(&it.class))
-                    || rule.noncurrent_transitions.iter().any(|it| is_tier(&it.class))
+                    || rule.transitions.iter().any(|it| is_effective(&it.class))
+                    || rule.noncurrent_transitions.iter().any(|it| is_effective(&it.class))
             }
         })
     }

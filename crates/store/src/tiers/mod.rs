@@ -21,7 +21,7 @@ use crate::meta::content::Content;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
 use crate::meta::remote::MoveRow;
-use crate::meta::{is_archive_class, space};
+use crate::meta::space;
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::object::current::{self, Found};
 use crate::process::{Bucket, TierBodies};
@@ -88,22 +88,35 @@ pub(crate) fn queue(
     Ok(write.put(&place, &row.encode(&place))?)
 }
 
-/// `true` if a transition to `to`, which stands for no tier, changes the class of a version: to an
-/// archive class, and never to a faster one.
-pub(crate) fn may_archive(class: Option<&str>, to: &str) -> bool {
-    is_archive_class(Some(to)) && class != Some(to) && class != Some("DEEP_ARCHIVE")
+/// Place of a storage class in AWS's order of transitions, which only go on in it. Standard classes and
+/// the names of tiers are 0.
+fn rank(class: &str) -> u8 {
+    match class {
+        "STANDARD_IA" => 1,
+        "INTELLIGENT_TIERING" => 2,
+        // Neither becomes the other.
+        "ONEZONE_IA" | "GLACIER_IR" => 3,
+        "GLACIER" => 4,
+        "DEEP_ARCHIVE" => 5,
+        _ => 0,
+    }
 }
 
-/// Gives the version at `place` an archive class. Its body stays here, unless it is in a tier: then
-/// the version has the class of that tier, and keeps it.
-pub(crate) fn archive(
+/// `true` if a transition to `to`, which stands for no tier, changes the class of a version: to a class
+/// of AWS, and never to a faster one.
+pub(crate) fn may_label(class: Option<&str>, to: &str) -> bool {
+    rank(to) > class.map_or(0, rank)
+}
+
+/// Gives the version at `place` a storage class without a tier. Its body stays here, unless it is in a
+/// tier: then the version has the class of that tier, and keeps it.
+pub(crate) fn label(
     write: &mut Transaction<'_>,
     place: &[u8],
     mut record: ObjectRecord,
     class: String,
 ) -> Result<(), StoreError> {
-    if record.content.is_remote() || !may_archive(record.metadata.storage_class.as_deref(), &class)
-    {
+    if record.content.is_remote() || !may_label(record.metadata.storage_class.as_deref(), &class) {
         return Ok(());
     }
     record.metadata.storage_class = Some(class);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Cause, EventHoldChange, Expiration, Lifecycle, LifecycleFilter, LifecycleRule,
-    ListUploadsQuery, ListVersionsQuery, ManualClock, NewBucket, NoncurrentExpiration, ObjectLock,
-    PutOptions, Retention, RetentionMode, RetentionPeriod, Store, StoreConfig, VersionChange,
-    VersionEntry, Versioning,
+    ListUploadsQuery, ListVersionsQuery, ManualClock, NewBucket, NoncurrentExpiration,
+    NoncurrentTransition, ObjectLock, ObjectMetadata, PutOptions, Retention, RetentionMode,
+    RetentionPeriod, Store, StoreConfig, Transition, VersionChange, VersionEntry, Versioning,
 };
 
 use crate::harness::*;
@@ -154,6 +154,49 @@ fn versions_end_one_after_the_other_and_the_marker_last() {
     assert_eq!(listed(&store), ["a!", "a=3"]);
     run_on_day(&store, &clock, 9);
     assert_eq!(listed(&store), ["a!", "a=3"], "the newest stays");
+}
+
+#[test]
+fn a_transition_to_a_class_without_a_tier_sets_the_class() {
+    let (store, clock) = open();
+    store.set_versioning(&bucket(&store, "bucket"), Versioning::Enabled).wait().expect("set");
+    let to = |days, class: &str| Transition {
+        at: Expiration::Days(days),
+        class: class.to_owned(),
+        bytes_min: 3,
+    };
+    let noncurrent_transitions = vec![NoncurrentTransition {
+        at: NoncurrentExpiration { days: 30, keep_newest: 0 },
+        class: "ONEZONE_IA".to_owned(),
+        bytes_min: 0,
+    }];
+    let transitions = vec![to(30, "STANDARD_IA"), to(60, "GLACIER_IR"), to(90, "DEEP_ARCHIVE")];
+    set(&store, vec![LifecycleRule { transitions, noncurrent_transitions, ..rule("") }]);
+    put(&store, "a", b"old");
+    let new = put(&store, "a", b"body");
+    put(&store, "small", b"x");
+    let metadata =
+        ObjectMetadata { storage_class: Some("GLACIER".to_owned()), ..ObjectMetadata::default() };
+    let options = PutOptions { metadata, ..PutOptions::default() };
+    try_put(&store, "cold", b"body", options).expect("put");
+    let classes = |day| {
+        assert_eq!(run_on_day(&store, &clock, day), 0, "nothing ends");
+        let query = ListVersionsQuery { max: 1000, ..ListVersionsQuery::default() };
+        let page = store.list_versions(&bucket(&store, "bucket"), &query).expect("listed");
+        let class = |entry| match entry {
+            VersionEntry::Version(it) => it.storage_class.unwrap_or_default(),
+            other => panic!("{other:?}"),
+        };
+        page.entries.into_iter().map(class).collect::<Vec<_>>()
+    };
+    assert_eq!(classes(29), ["", "", "GLACIER", ""]);
+    assert_eq!(classes(30), ["STANDARD_IA", "ONEZONE_IA", "GLACIER", ""]);
+    assert_eq!(classes(31), ["STANDARD_IA", "ONEZONE_IA", "GLACIER", ""]);
+    assert_eq!(classes(60), ["GLACIER_IR", "ONEZONE_IA", "GLACIER", ""], "never a faster class");
+    let head = head_object(&store, &bucket(&store, "bucket"), &key("a"), None).expect("an object");
+    assert_eq!((head.modified_ms, head.etag), (new.modified_ms, new.etag));
+    assert_eq!(get(&store, "a"), b"body");
+    assert_eq!(classes(90), ["DEEP_ARCHIVE", "ONEZONE_IA", "DEEP_ARCHIVE", ""]);
 }
 
 #[test]
