@@ -217,6 +217,22 @@ impl Authenticator {
         if other.abs_diff(date) < now.abs_diff(date) { other } else { now }
     }
 
+    /// Adds to the refusal of a signature that ended at `end` that it is good by the signers' clock, if it is: then
+    /// the other clock was moved, which no client sees.
+    fn note_moved_clock(&self, refused: ApiError, end: i64) -> ApiError {
+        let Some(signers) = &self.signers else { return refused };
+        let time = amz_date::unix_seconds(signers());
+        if self.now_unix_seconds() < end || time >= end {
+            return refused;
+        }
+        let detail = format!(
+            "it has expired by the clock of this space, which was moved, and is good by that of the machine ({}): reset the \
+             clock before signing, or sign with the time of the space",
+            amz_date::display_time(time)
+        );
+        refused.with("Detail", detail)
+    }
+
     /// Authenticates the sender of a request, and removes signature and payload framing.
     /// `host_bucket` is the bucket that the host names, if any.
     ///

@@ -222,7 +222,8 @@ impl Authenticator {
             None => return Err(error::access_denied("Access Denied")),
         };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
-        policy.check(&form.fields, bucket, self.now_unix_seconds())?;
+        let checked = policy.check(&form.fields, bucket, self.now_unix_seconds());
+        checked.map_err(|refused| self.note_moved_clock(refused, policy.expires_unix_seconds))?;
         Ok((Identity::User(key), policy.length))
     }
 

@@ -12,7 +12,7 @@ use liteio_wire::reply::{ApiError, ErrorCode};
 /// A syntactically valid policy document.
 #[derive(Debug)]
 pub(super) struct PostPolicy {
-    expires_unix_seconds: i64,
+    pub(super) expires_unix_seconds: i64,
     conditions: Vec<Condition>,
     pub(super) length: LengthRange,
 }

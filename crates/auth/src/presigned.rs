@@ -207,10 +207,11 @@ impl Authenticator {
         let end = date.unix_seconds().saturating_add(expires_seconds);
         // `>=`, so that a URL valid for 0 seconds has expired from the start.
         if now >= end {
-            return Err(error::access_denied("Request has expired")
+            let expired = error::access_denied("Request has expired")
                 .with("X-Amz-Expires", expires_seconds.to_string())
                 .with("Expires", display_time(end))
-                .with("ServerTime", display_time(now)));
+                .with("ServerTime", display_time(now));
+            return Err(self.note_moved_clock(expired, end));
         }
         let age_s = now.saturating_sub(date.unix_seconds());
         Ok(u64::try_from(age_s).unwrap_or(0).saturating_mul(1000))

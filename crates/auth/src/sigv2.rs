@@ -461,9 +461,10 @@ impl Authenticator {
             })?;
         let now = self.now_unix_seconds();
         if now >= end {
-            return Err(error::access_denied("Request has expired")
+            let expired = error::access_denied("Request has expired")
                 .with("Expires", display_time(end))
-                .with("ServerTime", display_time(now)));
+                .with("ServerTime", display_time(now));
+            return Err(self.note_moved_clock(expired, end));
         }
         // The signer's clock may be ahead.
         let signed = self.signers_unix_seconds(end).max(now);

@@ -104,6 +104,16 @@ pub(super) fn without(mut fields: Fields, name: &str) -> Fields {
 }
 
 #[test]
+fn a_form_that_expired_by_a_moved_clock_alone_tells_of_it() {
+    let server = authenticator_moved(FORM_DATE, 7 * 86_400, 0);
+    let body = TestBody::new([form_bytes(&published(), b"JPEG")]);
+    let refused = authenticate(&server, post_to("/sigv4examplebucket", body));
+    let refused = refused.expect_err("expired");
+    assert!(refused.message().ends_with("Policy expired."), "{refused}");
+    assert!(element(&refused, "Detail").is_some_and(|told| told.contains("reset the clock")));
+}
+
+#[test]
 fn the_published_form_becomes_a_put() {
     let put = send("sigv4examplebucket", &published(), b"JPEG").expect("accepted");
     assert_user(&put, "example");

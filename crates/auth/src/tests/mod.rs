@@ -59,6 +59,13 @@ fn authenticator_of(
     Authenticator::new(directory, Rules::strict("us-east-1"), Arc::new(move || now))
 }
 
+/// An authenticator whose clock was moved to a date plus a number of seconds; that of the machine stands at the date plus
+/// another number.
+pub(super) fn authenticator_moved(date: &str, moved: i64, machine: i64) -> Authenticator {
+    let machine = authenticator_at(date, machine);
+    authenticator_at(date, moved).with_signers_by(machine.clock)
+}
+
 pub(super) fn authenticator() -> Authenticator {
     authenticator_at(DATE, 0)
 }

@@ -58,6 +58,20 @@ fn the_life_of_a_url_has_bounds() {
 }
 
 #[test]
+fn a_url_that_expired_by_a_moved_clock_alone_tells_of_it() {
+    let detail = |moved, machine| {
+        let server = authenticator_moved(DATE, moved, machine);
+        let refused = authenticate(&server, signer().presigned("60")).expect_err("expired");
+        assert_eq!((refused.code(), refused.message()), ("AccessDenied", "Request has expired"));
+        element(&refused, "Detail").map(str::to_owned)
+    };
+    let told = detail(3600, 1).expect("good by the machine's clock");
+    assert!(told.contains("(2013-05-24T00:00:01Z): reset the clock before signing"), "{told}");
+    assert_eq!(detail(3600, 60), None, "expired by both");
+    assert_eq!(detail(3600, 3600), None, "not moved");
+}
+
+#[test]
 fn every_parameter_is_needed_once() {
     let error = "AuthorizationQueryParametersError";
     for name in ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"] {

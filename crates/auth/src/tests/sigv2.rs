@@ -172,6 +172,8 @@ fn a_url_lives_until_it_expires_and_a_week_at_most() {
     let at = |seconds| authenticate(&authenticator_at(DATE, seconds), signed());
     assert_user(&at(3599).expect("until the last second"), "example");
     assert_refused(at(3600), "AccessDenied", "Request has expired");
+    let moved = authenticate(&authenticator_moved(DATE, 3600, 0), signed()).expect_err("expired");
+    assert!(element(&moved, "Detail").is_some_and(|told| told.contains("reset the clock")));
     assert_user(&at(3600 - 604_800).expect("a week"), "example");
     assert_refused(at(3600 - 604_800 - 901), "AccessDenied", "less than a week");
     for (expires, message) in [

@@ -296,7 +296,8 @@ async fn the_clock_decides_about_urls_retention_sessions_and_lifecycles() {
     get().send().await.expect_status(200);
 
     told(&server, "PUT", "/clock", json!({ "advance_ms": 7_200_000 })).await;
-    follow().await.expect_error(403, "AccessDenied");
+    let detail = follow().await.expect_error(403, "AccessDenied").element("Detail");
+    assert!(detail.contains("reset the clock before signing"), "{detail}");
     get().send().await.expect_error(400, "ExpiredToken");
     server.get("/bucket/logs/a").await.expect_status(200);
     let clock = told(&server, "PUT", "/clock", json!({ "advance_ms": 8_u64 * 86_400_000 })).await;
