@@ -3,6 +3,7 @@ package liteio;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Objects;
 
 /** Clock for presigned URLs, lifecycle rules, retention and session tokens. It continues to run after it is set. */
 public final class Clock {
@@ -17,11 +18,11 @@ public final class Clock {
     }
 
     public Instant set(Instant moment) {
-        return read("PUT", Map.of("now", Instant.ofEpochMilli(moment.toEpochMilli()).toString()));
+        return read("PUT", Map.of("now", toTheMillisecond(moment).toString()));
     }
 
     public Instant advance(Duration by) {
-        return read("PUT", Map.of("advance_ms", by.toMillis()));
+        return read("PUT", Map.of("advance_ms", Rule.millis("advance(…)", by)));
     }
 
     /** Sets the clock to the time of the machine. */
@@ -32,6 +33,14 @@ public final class Clock {
     @Override
     public String toString() {
         return "Clock of " + space;
+    }
+
+    private static Instant toTheMillisecond(Instant moment) {
+        try {
+            return Instant.ofEpochMilli(Objects.requireNonNull(moment, "set(…) is null").toEpochMilli());
+        } catch (ArithmeticException tooFar) {
+            throw new IllegalArgumentException("set(…) takes a moment before the year 10000, not " + moment, tooFar);
+        }
     }
 
     private Instant read(String method, Object body) {

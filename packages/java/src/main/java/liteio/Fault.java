@@ -1,13 +1,11 @@
 package liteio;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-
 /** A rule, active until it is closed. */
 public final class Fault implements AutoCloseable {
     private final LiteIOSpace space;
     private final String id;
     private final String rule;
+    private volatile Integer lastHits;
 
     Fault(LiteIOSpace space, String id, Rule rule) {
         this.space = space;
@@ -19,15 +17,28 @@ public final class Fault implements AutoCloseable {
         return id;
     }
 
-    /** Number of requests that matched the rule. */
+    /** Number of requests that matched the rule, until it was removed by this process. */
     public int hits() {
-        for (JsonElement each : space.call("GET", "/faults", null).getAsJsonArray("faults")) {
-            JsonObject fault = each.getAsJsonObject();
-            if (fault.get("id").getAsString().equals(id)) {
-                return fault.get("hits").getAsInt();
-            }
+        Integer hits = lastHits == null ? space.hits().get(id) : lastHits;
+        if (hits == null) {
+            throw new LiteIOException("the fault " + id + " is not in force any more", null);
         }
-        throw new LiteIOException("the fault " + id + " is not in force any more", null);
+        return hits;
+    }
+
+    /** Keeps the last count, because the server forgets it with the rule. */
+    void keepHits(Integer hits) {
+        if (lastHits == null) {
+            lastHits = hits;
+        }
+    }
+
+    private void keepHits() {
+        try {
+            keepHits(space.hits().get(id));
+        } catch (LiteIOException error) {
+            // The removal meets it, too.
+        }
     }
 
     /**
@@ -36,12 +47,14 @@ public final class Fault implements AutoCloseable {
      * @throws LiteIOException if it is removed already
      */
     public void remove() {
+        keepHits();
         space.call("DELETE", "/faults/" + Control.segment(id), null);
     }
 
     /** Removes the rule, unless that has happened. */
     @Override
     public void close() {
+        keepHits();
         space.control.delete("/faults/" + Control.segment(id), space.query());
     }
 

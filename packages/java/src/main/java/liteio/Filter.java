@@ -2,6 +2,7 @@ package liteio;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -81,7 +82,7 @@ public final class Filter {
     }
 
     private Filter with(String name, String value) {
-        fields.put(name, value);
+        fields.put(name, Objects.requireNonNull(value, name + "(…) is null"));
         return this;
     }
 

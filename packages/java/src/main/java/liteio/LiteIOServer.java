@@ -17,8 +17,8 @@ public final class LiteIOServer extends LiteIOSpace {
     private final boolean logsRequests;
 
     private LiteIOServer(ServerProcess process, Builder builder) {
-        super(new Control(process.endpoint(), process::ending), null, process.endpoint(), builder.accessKey, builder.secretKey,
-                builder.region == null ? DEFAULT_REGION : builder.region);
+        super(new Control(process.endpoint(), process::ending, process::isClosed), null, process.endpoint(), builder.accessKey,
+                builder.secretKey, builder.region == null ? DEFAULT_REGION : builder.region);
         this.process = process;
         logsRequests = builder.environment.containsKey("LITEIO_LOG")
                 || builder.arguments.stream().anyMatch(each -> each.equals("--log") || each.startsWith("--log="));
@@ -59,7 +59,7 @@ public final class LiteIOServer extends LiteIOSpace {
 
     /** Creates a space of this name. */
     public LiteIOSpace space(String name) {
-        return make(Map.of("name", name));
+        return make(Map.of("name", Objects.requireNonNull(name, "the name is null")));
     }
 
     /** Names of all spaces except the main one. */

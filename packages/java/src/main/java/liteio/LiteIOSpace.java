@@ -1,13 +1,18 @@
 package liteio;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.net.URI;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,6 +24,7 @@ public class LiteIOSpace implements AutoCloseable {
     private static final Duration WAIT_MARGIN = Duration.ofSeconds(10);
     // In the message of a wait that has failed: mostly one of them is the one that was meant.
     private static final int LAST_SHOWN = 3;
+    private static final String NO_FILTER = "the filter is null";
     private static final Pattern CAME = Pattern.compile("(\\d+) of \\d+ came");
 
     final Control control;
@@ -27,6 +33,8 @@ public class LiteIOSpace implements AutoCloseable {
     private final String accessKey;
     private final String secretKey;
     private final String region;
+    // Those in force, if nothing else has removed them.
+    private final Queue<Fault> faults = new ConcurrentLinkedQueue<>();
 
     LiteIOSpace(Control control, String name, String endpoint, String accessKey, String secretKey, String region) {
         this.control = control;
@@ -97,6 +105,7 @@ public class LiteIOSpace implements AutoCloseable {
      * changes, requests and events. Snapshots stay.
      */
     public void reset() {
+        keepHits();
         call("POST", "/reset", null);
     }
 
@@ -121,13 +130,36 @@ public class LiteIOSpace implements AutoCloseable {
 
     /** Activates a rule until it is closed, or all rules are cleared. */
     public Fault fault(Rule rule) {
-        Map<String, Object> body = rule.fields();
+        Map<String, Object> body = Objects.requireNonNull(rule, "the rule is null").fields();
         body.putAll(query());
-        return new Fault(this, Json.text(control.call("POST", "/faults", Map.of(), body), "id"), rule);
+        Fault fault = new Fault(this, Json.text(control.call("POST", "/faults", Map.of(), body), "id"), rule);
+        faults.add(fault);
+        return fault;
     }
 
     public void clearFaults() {
+        keepHits();
         call("DELETE", "/faults", null);
+    }
+
+    /** Number of requests of each rule in force, by its id. */
+    Map<String, Integer> hits() {
+        Map<String, Integer> hits = new HashMap<>();
+        for (JsonElement each : call("GET", "/faults", null).getAsJsonArray("faults")) {
+            JsonObject fault = each.getAsJsonObject();
+            hits.put(Json.text(fault, "id"), fault.get("hits").getAsInt());
+        }
+        return hits;
+    }
+
+    private void keepHits() {
+        if (faults.isEmpty()) {
+            return;
+        }
+        Map<String, Integer> hits = hits();
+        for (Fault each = faults.poll(); each != null; each = faults.poll()) {
+            each.keepHits(hits.get(each.id()));
+        }
     }
 
     public Clock clock() {
@@ -139,7 +171,7 @@ public class LiteIOSpace implements AutoCloseable {
      * waitForRequest right after a request.
      */
     public List<RecordedRequest> requests(Filter filter) {
-        Map<String, String> query = filter.ofRequests();
+        Map<String, String> query = Objects.requireNonNull(filter, NO_FILTER).ofRequests();
         query.putAll(query());
         return Json.list(control.call("GET", "/requests", query, null), "requests", RecordedRequest::new);
     }
@@ -150,7 +182,16 @@ public class LiteIOSpace implements AutoCloseable {
 
     /** Waits up to ten seconds for a matching request, including earlier ones, and returns all matches. */
     public List<RecordedRequest> waitForRequest(Filter filter) {
-        return waitForRequests(filter, 1, WAIT_MAX);
+        return waitForRequest(filter, WAIT_MAX);
+    }
+
+    /**
+     * Waits for a matching request, including earlier ones, and returns all matches.
+     *
+     * @throws LiteIOException.Timeout without a match in time
+     */
+    public List<RecordedRequest> waitForRequest(Filter filter, Duration most) {
+        return waitForRequests(filter, 1, most);
     }
 
     /**
@@ -159,7 +200,7 @@ public class LiteIOSpace implements AutoCloseable {
      * @throws LiteIOException.Timeout without enough matches in time
      */
     public List<RecordedRequest> waitForRequests(Filter filter, int count, Duration most) {
-        return await("requests", filter.ofRequests(), count, most, RecordedRequest::new);
+        return await("requests", Objects.requireNonNull(filter, NO_FILTER).ofRequests(), count, most, RecordedRequest::new);
     }
 
     /** Waits up to ten seconds for a matching event, without a notification configuration, and returns all matches. */
@@ -182,7 +223,7 @@ public class LiteIOSpace implements AutoCloseable {
      * @throws LiteIOException.Timeout without enough matches in time
      */
     public List<RecordedEvent> waitForEvents(Filter filter, int count, Duration most) {
-        return await("events", filter.ofEvents(), count, most, RecordedEvent::new);
+        return await("events", Objects.requireNonNull(filter, NO_FILTER).ofEvents(), count, most, RecordedEvent::new);
     }
 
     /** Deletes the space and its contents. One that is deleted already stays so. */
@@ -206,7 +247,7 @@ public class LiteIOSpace implements AutoCloseable {
         Map<String, String> query = new LinkedHashMap<>(filter);
         query.putAll(query());
         query.put("count", Integer.toString(count));
-        query.put("timeout_ms", Long.toString(Math.max(1, most.toMillis())));
+        query.put("timeout_ms", Long.toString(Math.max(1, Rule.millis("the time of the wait", most))));
         try {
             return Json.list(control.call("GET", "/" + what + "/wait", query, null, most.plus(WAIT_MARGIN)), what, read);
         } catch (LiteIOException error) {

@@ -3,6 +3,7 @@ package liteio;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 
 /** A fault: makes matching requests fail, slows them down, or cuts them off. */
 public final class Rule {
@@ -44,10 +45,11 @@ public final class Rule {
 
     /** Delay before the operation. */
     public Rule latency(Duration latency) {
+        long millis = millis("latency(…)", latency);
         if (latency.isNegative()) {
             throw new IllegalArgumentException("latency(…) is not negative, but " + latency);
         }
-        return with("latency_ms", latency.toMillis());
+        return with("latency_ms", millis);
     }
 
     /** Closes the connection after this number of bytes of the answer's body. */
@@ -81,8 +83,18 @@ public final class Rule {
         return with(name, value);
     }
 
+    /** Milliseconds of a duration, the argument that is named. */
+    static long millis(String argument, Duration duration) {
+        try {
+            return Objects.requireNonNull(duration, argument + " is null").toMillis();
+        } catch (ArithmeticException tooLong) {
+            throw new IllegalArgumentException(argument + " is too long: " + duration, tooLong);
+        }
+    }
+
     private Rule with(String name, Object value) {
-        fields.put(name, value);
+        // JSON would leave it out: a rule without a pattern is for all requests.
+        fields.put(name, Objects.requireNonNull(value, name + "(…) is null"));
         return this;
     }
 

@@ -146,12 +146,17 @@ final class ServerProcess {
     /** Why a server does not answer: it was closed or has ended. Null if it should. */
     String ending() {
         if (closed) {
-            return "the server was closed";
+            return Control.CLOSED;
         }
         if (!waitFor(END_MAX)) {
             return null;
         }
         return ended();
+    }
+
+    /** True from the begin of stop on. */
+    boolean isClosed() {
+        return closed;
     }
 
     /** The process of the shell above the server. */
@@ -204,7 +209,7 @@ final class ServerProcess {
         if (found == null) {
             throw waitFor(END_MAX) ? new LiteIOException(ended(), null) : lateness(most, "it has closed its output");
         }
-        Control control = new Control(found, () -> null);
+        Control control = new Control(found, () -> null, () -> false);
         for (String wrong = control.unready(most); wrong != null; wrong = control.unready(most)) {
             if (waitFor(Duration.ofMillis(READY_POLL_MS))) {
                 throw new LiteIOException(ended(), null);

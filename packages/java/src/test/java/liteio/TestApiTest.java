@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -110,7 +111,24 @@ class TestApiTest {
         assertEquals("body", get());
         assertEquals(2, fault.hits());
         fault.remove();
-        assertThrows(LiteIOException.class, fault::hits);
+        assertThrows(LiteIOException.class, fault::remove);
+    }
+
+    @Test
+    void aRuleThatIsRemovedKeepsItsCount() {
+        Rule slow = Rule.of().operation("GetObject").latency(Duration.ofMillis(1));
+        List<Consumer<Fault>> removals =
+                List.of(Fault::close, Fault::remove, each -> space.clearFaults(), each -> space.reset());
+        for (Consumer<Fault> remove : removals) {
+            Fault fault = space.fault(slow);
+            get();
+            remove.accept(fault);
+            assertEquals(1, fault.hits());
+        }
+        LiteIOSpace other = server.space();
+        Fault gone = other.fault(slow);
+        other.close();
+        assertThrows(LiteIOException.class, gone::hits);
     }
 
     @Test
@@ -183,6 +201,41 @@ class TestApiTest {
     }
 
     @Test
+    void whatIsLeftOfAServerThatWasClosedIsClosedWithoutAnError() {
+        LiteIOServer gone = LiteIOServer.start();
+        LiteIOSpace left = gone.space();
+        Fault fault = left.fault(Rule.of().status(503));
+        gone.close();
+        fault.close();
+        left.close();
+        assertEquals("the server was closed", assertThrows(LiteIOException.class, left::reset).getMessage());
+    }
+
+    @Test
+    void aNullOrAnEndlessTimeIsNamed() {
+        checkNull("set(…) is null", () -> space.clock().set(null));
+        checkNull("advance(…) is null", () -> space.clock().advance(null));
+        checkNull("the rule is null", () -> space.fault(null));
+        checkNull("latency(…) is null", () -> Rule.of().latency(null));
+        checkNull("operation(…) is null", () -> Rule.of().operation(null));
+        checkNull("bucket(…) is null", () -> Filter.of().bucket(null));
+        checkNull("the filter is null", () -> space.requests(null));
+        checkNull("the filter is null", () -> space.waitForRequest(null));
+        checkNull("the filter is null", () -> space.waitForEvent(null));
+        checkNull("the name is null", () -> space.snapshot(null));
+        checkNull("the name is null", () -> server.space(null));
+        Duration endless = Duration.ofSeconds(Long.MAX_VALUE);
+        checkRefused("set(…) takes a moment before the year 10000, not +1000000000", () -> space.clock().set(Instant.MAX));
+        checkRefused("advance(…) is too long: PT", () -> space.clock().advance(endless));
+        checkRefused("latency(…) is too long: PT", () -> Rule.of().latency(endless));
+        checkRefused("the time of the wait is too long: PT", () -> space.waitForRequest(Filter.of(), endless));
+    }
+
+    private static void checkNull(String message, Executable call) {
+        assertEquals(message, assertThrows(NullPointerException.class, call).getMessage());
+    }
+
+    @Test
     void aTextNamesWhatItIs() {
         String place = space.name() + " at " + server.endpoint();
         Fault fault = space.fault(Rule.of().status(503).times(1));
@@ -239,7 +292,9 @@ class TestApiTest {
     @Test
     void requestsAndEventsAreWaitedFor() {
         CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> Harness.put(space, "bucket", "late", "12345"));
-        assertEquals("PUT", space.waitForRequest(Filter.of().operation("PutObject").key("late")).get(0).method);
+        Filter late = Filter.of().operation("PutObject").key("late");
+        assertEquals("PUT", space.waitForRequest(late).get(0).method);
+        assertEquals("PUT", space.waitForRequest(late, Duration.ofSeconds(10)).get(0).method);
         RecordedEvent event = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("late")).get(0);
         assertEquals("bucket", event.bucket);
         assertEquals(5, event.size);
@@ -261,7 +316,7 @@ class TestApiTest {
         String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForEvent(never, Duration.ofMillis(50)))
                 .getMessage();
         assertTrue(said.contains("nothing matched {key=never} within 0.05 s; the last events: [s3:ObjectCreated:Put bucket/key]"), said);
-        assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(never, 1, Duration.ofMillis(50)));
+        assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequest(never, Duration.ofMillis(50)));
     }
 
     @Test
