@@ -1,6 +1,8 @@
 package liteio;
 
 import com.google.gson.JsonObject;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,11 +10,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** A server in its own process, and its main space. It ends when it is closed, or when this process ends. */
+/**
+ * A server and its main space: one in its own process, which ends when it is closed or when this process ends, or by
+ * {@code connect} one that runs already.
+ */
 public final class LiteIOServer extends LiteIOSpace {
+    private static final String DEFAULT_ACCESS_KEY = "liteio";
+    private static final String DEFAULT_SECRET_KEY = "liteio123";
     private static final String DEFAULT_REGION = "us-east-1";
     private static final List<String> FOREIGN = List.of("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_");
 
+    // Null for a server that others have started.
     private final ServerProcess process;
     private final boolean logsRequests;
 
@@ -22,6 +30,63 @@ public final class LiteIOServer extends LiteIOSpace {
         this.process = process;
         logsRequests = builder.environment.containsKey("LITEIO_LOG")
                 || builder.arguments.stream().anyMatch(each -> each.equals("--log") || each.startsWith("--log="));
+    }
+
+    private LiteIOServer(String endpoint, String accessKey, String secretKey, String region) {
+        super(new Control(endpoint, () -> null, () -> false), null, endpoint, accessKey, secretKey, region);
+        process = null;
+        logsRequests = false;
+    }
+
+    /**
+     * The server of {@code liteio exec}, by the variables that it sets: LITEIO_ENDPOINT, AWS_ACCESS_KEY_ID,
+     * AWS_SECRET_ACCESS_KEY and AWS_REGION.
+     *
+     * @throws IllegalArgumentException without LITEIO_ENDPOINT
+     */
+    public static LiteIOServer connect() {
+        return connect(System.getenv());
+    }
+
+    static LiteIOServer connect(Map<String, String> variables) {
+        String endpoint = variables.getOrDefault("LITEIO_ENDPOINT", "");
+        if (endpoint.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "connect() needs LITEIO_ENDPOINT, as `liteio exec` sets it: or give it the endpoint and the keys");
+        }
+        return new LiteIOServer(originOf(endpoint), variables.getOrDefault("AWS_ACCESS_KEY_ID", DEFAULT_ACCESS_KEY),
+                variables.getOrDefault("AWS_SECRET_ACCESS_KEY", DEFAULT_SECRET_KEY), regionOf(variables));
+    }
+
+    /**
+     * A server that runs already, such as that of a container or of a service in CI, with the keys of its root user and
+     * the region AWS_REGION, or us-east-1. {@code close()} leaves it running, and its log is empty. Faults, clock, requests
+     * and spaces need its test API: {@code --test-api} on this machine, {@code --test-api=any} (LITEIO_TEST_API=any) in a
+     * container.
+     *
+     * @param endpoint a URL such as http://127.0.0.1:9000
+     */
+    public static LiteIOServer connect(String endpoint, String accessKey, String secretKey) {
+        return new LiteIOServer(originOf(Objects.requireNonNull(endpoint, "the endpoint is null")),
+                Objects.requireNonNull(accessKey, "the access key is null"),
+                Objects.requireNonNull(secretKey, "the secret key is null"), regionOf(System.getenv()));
+    }
+
+    /** The endpoint without a path. */
+    private static String originOf(String endpoint) {
+        try {
+            URI given = new URI(endpoint);
+            if (given.getHost() != null && ("http".equals(given.getScheme()) || "https".equals(given.getScheme()))) {
+                return given.getScheme() + "://" + given.getAuthority();
+            }
+        } catch (URISyntaxException error) {
+            // Told below.
+        }
+        throw new IllegalArgumentException("the endpoint " + endpoint + " is no URL such as http://127.0.0.1:9000");
+    }
+
+    private static String regionOf(Map<String, String> variables) {
+        return variables.getOrDefault("AWS_REGION", DEFAULT_REGION);
     }
 
     /** Options of a server. */
@@ -36,10 +101,10 @@ public final class LiteIOServer extends LiteIOSpace {
 
     /**
      * Last lines of the server log: warnings, unless `arguments("--log", "debug")` asks for more, such as the reasons
-     * why requests are refused.
+     * why requests are refused. Empty for a server that runs already.
      */
     public String log() {
-        return process.log();
+        return process == null ? "" : process.log();
     }
 
     /** Number of lines that the log has had. The lines about requests come behind their answers, so they are waited for. */
@@ -67,10 +132,12 @@ public final class LiteIOServer extends LiteIOSpace {
         return Json.list(control.call("GET", "/spaces", Map.of(), null), "spaces", each -> Json.text(each, "name"));
     }
 
-    /** Shuts the server down and waits for it. */
+    /** Shuts the server down and waits for it, if this process has started it. */
     @Override
     public void close() {
-        process.stop();
+        if (process != null) {
+            process.stop();
+        }
     }
 
     @Override
@@ -180,8 +247,8 @@ public final class LiteIOServer extends LiteIOSpace {
         public LiteIOServer start() {
             if (accessKey == null) {
                 boolean minio = "minio".equals(profile);
-                accessKey = minio ? "minioadmin" : "liteio";
-                secretKey = minio ? "minioadmin" : "liteio123";
+                accessKey = minio ? "minioadmin" : DEFAULT_ACCESS_KEY;
+                secretKey = minio ? "minioadmin" : DEFAULT_SECRET_KEY;
             }
             Binary found = Binary.find(binary, System.getenv());
             List<String> command = command(found.path());
