@@ -43,8 +43,9 @@ func Start(t testing.TB, options ...Option) *Server {
 	t.Cleanup(func() {
 		// Its end belongs to the log.
 		server.Stop()
-		if t.Failed() && server.Log() != "" {
-			t.Logf("log of LiteIO:\n%s", server.Log())
+		log := server.Log()
+		if t.Failed() && log != "" || strings.HasSuffix(log, openHint) {
+			t.Logf("log of LiteIO:\n%s", log)
 		}
 	})
 	return server

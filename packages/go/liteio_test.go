@@ -363,3 +363,18 @@ func TestWithoutTheTestAPIACallSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// The answer is larger than the buffers of the sockets.
+func TestStopIsNotHeldUpByABodyThatNobodyReads(t *testing.T) {
+	server, err := liteio.Run(liteio.Buckets("photos"))
+	need(t, err)
+	defer server.Stop()
+	put(t, server.Main(), "/photos/large", strings.Repeat("x", 16<<20))
+	response, err := http.Get(presign(server.Main(), "/photos/large"))
+	need(t, err)
+	defer response.Body.Close()
+	server.Stop()
+	if log := server.Log(); !strings.Contains(log, "is the body of a response not closed?") || strings.Contains(log, "had ended") {
+		t.Errorf("the log is %q", log)
+	}
+}

@@ -17,22 +17,27 @@ import (
 )
 
 const (
-	stopMax       = 10 * time.Second
+	stopMax = 10 * time.Second
+	// Time for the requests in flight: those of a test that has ended wait for a client that does not read.
+	inFlightMax   = time.Second
 	readyPoll     = 5 * time.Millisecond
 	logLinesMax   = 1000
 	lineBytesMax  = 1 << 20
 	readyPath     = "/_liteio/health/ready"
 	shellOfServer = "/bin/sh"
+	// What the server logs, and what that is in a test.
+	cutOff   = "requests still in flight are cut off"
+	openHint = "requests were still open at Stop, which waited a second for them: is the body of a response not closed?"
 )
 
-// watch is the script of the shell above the server, which holds the reading end of a pipe. Nothing is ever written to
-// the pipe. stop closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM
-// to the server.
+// watch is the script of the shell above the server, which holds the reading end of a pipe. The kernel closes the pipe when this
+// process has ended for any reason. Then the shell sends SIGTERM to the server. stop writes a line, which is the first SIGTERM, and
+// closes the pipe, which is the second: the server cuts off the requests in flight.
 const watch = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
 server=$!
-{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+{ read -r _ && kill -s TERM "$server" && read -r _; kill -s TERM "$server"; } <&3 >/dev/null 2>&1 &
 watch=$!
 exec 3<&-
 wait "$server"
@@ -168,15 +173,27 @@ func (p *process) isStopped() bool {
 func (p *process) stop() {
 	p.stopOnce.Do(func() {
 		p.stopping.Store(true)
+		_, _ = p.pipe.Write([]byte("\n"))
+		isEnded := p.endsWithin(inFlightMax)
 		_ = p.pipe.Close()
-		select {
-		case <-p.ended:
-		case <-time.After(stopMax):
+		if !isEnded && !p.endsWithin(stopMax) {
 			p.isKilled.Store(true)
 			kill(p.command)
 			<-p.ended
 		}
+		if strings.Contains(p.log.String(), cutOff) {
+			fmt.Fprintln(p.log, openHint)
+		}
 	})
+}
+
+func (p *process) endsWithin(most time.Duration) bool {
+	select {
+	case <-p.ended:
+		return true
+	case <-time.After(most):
+		return false
+	}
 }
 
 // lines is a writer that keeps the last lines.
