@@ -231,6 +231,16 @@ def test_the_server_ends_with_the_process_that_started_it(end):
     wait_until_closed(done.stdout.strip())
 
 
+def test_a_body_that_nobody_reads_does_not_hold_up_the_stop():
+    server = liteio.Server(buckets=["photos"]).start()
+    s3 = server.client("s3")
+    s3.put_object(Bucket="photos", Key="large", Body=bytes(16 << 20))
+    answer = s3.get_object(Bucket="photos", Key="large")
+    with pytest.warns(RuntimeWarning, match="is the body of an answer not closed"):
+        server.stop()
+    answer["Body"].close()
+
+
 def test_the_server_ends_when_the_shell_above_it_was_killed(server):
     endpoint = server.endpoint
     os.kill(server._process._process.pid, signal.SIGKILL)

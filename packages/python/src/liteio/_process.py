@@ -1,9 +1,10 @@
 """The process of a server. It always ends with the process that started it.
 
-The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe.
-stop() closes it, or the kernel does when this process has ended for any reason. Then
-the shell sends SIGTERM to the server. Unlike the parent-death signal of Linux, this does not depend on the
-thread that started the server, and works on every Unix. A fork of this process closes its copy of the pipe.
+The server runs under a small shell that holds the reading end of a pipe. The kernel closes the pipe when this process has
+ended for any reason. Then the shell sends SIGTERM to the server. Unlike the parent-death signal of Linux, this does not
+depend on the thread that started the server, and works on every Unix. stop() writes a line, which is the first SIGTERM,
+and closes the pipe, which is the second: the server cuts off the requests in flight. A fork of this process closes its copy
+of the pipe.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 import weakref
 from typing import IO, Deque, Dict, List, Optional
 
@@ -23,12 +25,17 @@ from ._control import Control, LiteIOError
 
 START_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 10.0
+# Time for the requests in flight: those of a test that has ended wait for a client that does not read.
+IN_FLIGHT_SECONDS_MAX = 1.0
+# What the server logs, and what that is in a test.
+CUT_OFF = "requests still in flight are cut off"
+OPEN_HINT = "requests were still open at the stop, which waited a second for them: is the body of an answer not closed?"
 LOG_LINES_MAX = 1000
 WATCH = """
 exec 3<&0 </dev/null
 "$@" 3<&- &
 server=$!
-{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+{ read -r _ && kill -s TERM "$server" && read -r _; kill -s TERM "$server"; } <&3 >/dev/null 2>&1 &
 watch=$!
 exec 3<&-
 wait "$server"
@@ -79,9 +86,16 @@ class Process:
         process = self._process
         if process.stdin is None or process.stdin.closed:
             return
-        process.stdin.close()
         if os.getpid() != self._owner:
+            process.stdin.close()
             return  # A fork has a copy of the pipe, but must not stop the server.
+        try:
+            os.write(process.stdin.fileno(), b"\n")
+            process.wait(IN_FLIGHT_SECONDS_MAX)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            pass
+        finally:
+            process.stdin.close()
         try:
             process.wait(STOP_SECONDS_MAX)
         except subprocess.TimeoutExpired:
@@ -91,6 +105,8 @@ class Process:
         for pipe in (process.stdout, process.stderr):
             if pipe:
                 pipe.close()
+        if CUT_OFF in self.log:
+            warnings.warn(OPEN_HINT, RuntimeWarning, stacklevel=3)
 
     def _read(self, start: IO[bytes], log: IO[bytes]) -> None:
         """Reads both outputs, the log first: the server writes it before the banner, so all that it has to say of its

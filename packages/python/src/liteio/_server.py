@@ -126,12 +126,12 @@ class Server(Space):
 
     def stop(self) -> None:
         """Shuts the server down; no effect if it is not running."""
-        if self._process is not None:
-            atexit.unregister(self._process.stop)
-            self._process.stop()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            atexit.unregister(process.stop)
             self._endpoint = ""
             self._control_of_server = None
+            process.stop()
 
     def close(self) -> None:
         self.stop()
