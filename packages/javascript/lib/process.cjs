@@ -1,8 +1,9 @@
 "use strict";
 // The process of a server. It always ends with the process that started it.
 //
-// The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe. stop()
-// closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM to the server.
+// The server runs under a small shell that holds the reading end of a pipe. The kernel closes the pipe when this process has ended
+// for any reason. Then the shell sends SIGTERM to the server. stop() writes a line, which is the first SIGTERM, and closes the pipe,
+// which is the second: the server cuts off the requests in flight.
 
 const { spawn } = require("node:child_process");
 const { StartFailed } = require("./errors.cjs");
@@ -11,6 +12,11 @@ const { inOptions } = require("./settings.cjs");
 
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 10_000;
+// For the requests in flight: those of a test that has ended wait for a client that does not read.
+const IN_FLIGHT_MS_MAX = 1000;
+// What the server logs, and what that is in a test.
+const CUT_OFF = "requests still in flight are cut off";
+const OPEN_HINT = "requests were still open at the stop, which waited a second for them: is the body of an answer not read?";
 // Of the log, unless the user gives one.
 const LOG_FILTER = "warn";
 // Between the last connection of a server that was killed and the end of its process.
@@ -26,7 +32,7 @@ const WATCH = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
 server=$!
-{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+{ read -r _ && kill -s TERM "$server" && read -r _; kill -s TERM "$server"; } <&3 >/dev/null 2>&1 &
 watch=$!
 exec 3<&-
 wait "$server"
@@ -102,16 +108,29 @@ class Process {
 
   /** Shuts the server down and waits for it; a second call has no effect. */
   async stop() {
-    this.isStopped = true;
     this.hold(true);
+    if (!this.isStopped) {
+      this.isStopped = true;
+      this.child.stdin.write("\n");
+    }
+    await this.endsWithin(IN_FLIGHT_MS_MAX);
     this.child.stdin.end();
-    const late = timer(STOP_MS_MAX);
-    if (this.child.pid && (await Promise.race([this.ended, late.passed])) === undefined) {
+    if (this.child.pid && !(await this.endsWithin(STOP_MS_MAX))) {
       process.kill(-this.child.pid, "SIGKILL");
     }
-    late.cancel();
     await this.ended;
     this.hold(false);
+    if (this.log.includes(CUT_OFF) && !this.lines.includes(OPEN_HINT)) {
+      this.lines.push(OPEN_HINT);
+    }
+  }
+
+  /** How the server has ended; undefined after so many milliseconds. */
+  async endsWithin(ms) {
+    const late = timer(ms);
+    const end = await Promise.race([this.ended, late.passed]);
+    late.cancel();
+    return end;
   }
 
   async waitUntilReady() {
@@ -144,9 +163,7 @@ class Process {
     if (this.isStopped) {
       return "the server was stopped";
     }
-    const late = timer(END_MS_MAX);
-    const end = await Promise.race([this.ended, late.passed]);
-    late.cancel();
+    const end = await this.endsWithin(END_MS_MAX);
     return end && `the server has ended, ${end}: ${this.lines.slice(-LOG_LINES_SHOWN).join("\n") || "no output"}`;
   }
 

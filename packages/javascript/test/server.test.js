@@ -45,6 +45,16 @@ withServer("two servers share nothing", { buckets: ["one-bucket"] }, async (serv
   await other.stop();
 });
 
+test("a body that nobody reads does not hold up the stop", async () => {
+  const server = await startServer({ buckets: ["photos"] });
+  const s3 = new S3Client(server.config);
+  await s3.send(new PutObjectCommand({ Bucket: "photos", Key: "large", Body: Buffer.alloc(16 << 20) }));
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: "photos", Key: "large" }));
+  Body.on("error", () => {});
+  await server.stop();
+  assert.match(server.log, /is the body of an answer not read\?/);
+});
+
 inDirectory("buckets and a seed are there at the start", async (directory) => {
   mkdirSync(join(directory, "albums"));
   writeFileSync(join(directory, "albums", "a.jpg"), "picture");
