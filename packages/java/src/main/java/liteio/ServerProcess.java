@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -21,13 +22,19 @@ import java.util.stream.Collectors;
 /**
  * The process of a server. It always ends with the process that started it.
  *
- * <p>The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe.
- * stop closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM to the
- * server.
+ * <p>The server runs under a small shell that holds the reading end of a pipe. The kernel closes the pipe when this process
+ * has ended for any reason. Then the shell sends SIGTERM to the server. stop writes a line, which is the first SIGTERM, and
+ * closes the pipe, which is the second: the server cuts off the requests in flight.
  */
 final class ServerProcess {
     private static final Duration START_MAX = Duration.ofSeconds(30);
     private static final Duration STOP_MAX = Duration.ofSeconds(10);
+    // Time for the requests in flight: those of a test that has ended wait for a client that does not read.
+    private static final Duration IN_FLIGHT_MAX = Duration.ofSeconds(1);
+    // What the server logs, and what that is in a test.
+    private static final String CUT_OFF = "requests still in flight are cut off";
+    private static final String OPEN_HINT =
+            "requests were still open at the close, which waited a second for them: is the stream of an answer not closed?";
     private static final long READY_POLL_MS = 5;
     // Time for the shell to follow a server that has just closed its connections.
     private static final Duration END_MAX = Duration.ofSeconds(1);
@@ -44,7 +51,7 @@ final class ServerProcess {
             "exec 3<&0 </dev/null",
             "\"$@\" 3<&- &",
             "server=$!",
-            "{ read -r _ <&3; kill -s TERM \"$server\"; } >/dev/null 2>&1 &",
+            "{ read -r _ && kill -s TERM \"$server\" && read -r _; kill -s TERM \"$server\"; } <&3 >/dev/null 2>&1 &",
             "watch=$!",
             "exec 3<&-",
             "wait \"$server\"",
@@ -168,19 +175,26 @@ final class ServerProcess {
         closed = true;
         List<ProcessHandle> below = new ArrayList<>();
         process.descendants().forEach(below::add);
-        try {
-            process.getOutputStream().close();
+        // Shut down cleanly even in an interrupted thread, such as after a test's timeout.
+        boolean interrupted = Thread.interrupted();
+        try (OutputStream pipe = process.getOutputStream()) {
+            pipe.write('\n');
+            pipe.flush();
+            waitFor(IN_FLIGHT_MAX);
         } catch (IOException error) {
             // The pipe is already closed.
         }
-        // Shut down cleanly even in an interrupted thread, such as after a test's timeout.
-        boolean interrupted = Thread.interrupted();
         if (!waitFor(STOP_MAX)) {
             below.forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
             waitFor(STOP_MAX);
         }
         readLogToItsEnd();
+        synchronized (log) {
+            if (log.stream().anyMatch(line -> line.contains(CUT_OFF)) && !log.contains(OPEN_HINT)) {
+                log.addLast(OPEN_HINT);
+            }
+        }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -21,8 +21,11 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import software.amazon.awssdk.core.ResponseInputStream;
+import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 
 /** A server as a user of the package meets it: its start, its options, its end. */
@@ -244,6 +247,18 @@ class ServerTest {
         server.close();
         server.close();
         Harness.untilClosed(server.endpoint());
+    }
+
+    @Test
+    void aStreamThatNobodyReadsDoesNotHoldUpTheClose() throws Exception {
+        LiteIOServer server = LiteIOServer.builder().buckets("photos").start();
+        try (S3Client s3 = Harness.client(server)) {
+            s3.putObject(each -> each.bucket("photos").key("large"), RequestBody.fromBytes(new byte[16 << 20]));
+            ResponseInputStream<GetObjectResponse> answer = s3.getObject(each -> each.bucket("photos").key("large"));
+            server.close();
+            answer.abort();
+        }
+        assertTrue(server.log().endsWith("is the stream of an answer not closed?"), server.log());
     }
 
     @Test
