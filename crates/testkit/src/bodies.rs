@@ -1,6 +1,7 @@
 //! Bodies with faults: slowed down, or cut off.
 
 use std::pin::Pin;
+use std::sync::Weak;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -67,15 +68,19 @@ impl Body for PutBack {
 pub(super) struct Slow<B> {
     body: B,
     bytes_per_second: u64,
+    /// The rule that slows it down. Once it is removed the rest goes at full speed: the client of an upload may have gone, which is
+    /// noticed only at the end of what it has sent.
+    rule: Weak<()>,
     rest: Bytes,
     free_at: Instant,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl<B> Slow<B> {
-    /// Limits a body to `bytes_per_second`, which must not be 0.
-    pub(super) fn new(body: B, bytes_per_second: u64) -> Slow<B> {
-        Slow { body, bytes_per_second, rest: Bytes::new(), free_at: Instant::now(), sleep: None }
+    /// Limits a body to `bytes_per_second`, which must not be 0, as long as there is `rule`.
+    pub(super) fn new(body: B, bytes_per_second: u64, rule: Weak<()>) -> Slow<B> {
+        let (rest, free_at) = (Bytes::new(), Instant::now());
+        Slow { body, bytes_per_second, rule, rest, free_at, sleep: None }
     }
 }
 
@@ -102,6 +107,10 @@ where
                 },
                 end => return Poll::Ready(end),
             }
+        }
+        if self.rule.strong_count() == 0 {
+            let rest = std::mem::take(&mut self.rest);
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
         }
         let step = (self.bytes_per_second / STEPS_PER_SECOND).max(1);
         let taken = self.rest.len().min(usize::try_from(step).unwrap_or(usize::MAX));

@@ -1,6 +1,7 @@
 //! Fault injection: rules by which requests fail, are delayed, or are cut off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -72,6 +73,8 @@ pub(super) struct Effects {
     pub(super) error: Option<(StatusCode, String, String)>,
     pub(super) cut_after_bytes: Option<u64>,
     pub(super) bytes_per_second: Option<u64>,
+    /// The rule with that rate, until it is removed.
+    pub(super) slowed_by: Weak<()>,
 }
 
 /// The properties of a request that rules match.
@@ -103,6 +106,8 @@ struct Active {
     bucket: Option<Glob>,
     key: Option<Glob>,
     hits: u64,
+    /// Dropped with the rule.
+    is_there: Arc<()>,
 }
 
 /// A rule in a listing.
@@ -197,7 +202,8 @@ impl Faults {
         let id = rules.last_id;
         let glob = |text: &Option<String>| text.as_deref().map(Glob::new);
         let (operation, bucket, key) = (glob(&rule.operation), glob(&rule.bucket), glob(&rule.key));
-        rules.active.push(Active { id, operation, bucket, key, rule, hits: 0 });
+        let is_there = Arc::new(());
+        rules.active.push(Active { id, operation, bucket, key, rule, hits: 0, is_there });
         self.count.store(rules.active.len(), Ordering::Relaxed);
         Ok(id.to_string())
     }
@@ -247,7 +253,11 @@ impl Faults {
             active.hits += 1;
             effects.latency += Duration::from_millis(rule.latency_ms.unwrap_or_default());
             effects.cut_after_bytes = min(effects.cut_after_bytes, rule.cut_after_bytes);
-            effects.bytes_per_second = min(effects.bytes_per_second, rule.bandwidth);
+            let rate = min(effects.bytes_per_second, rule.bandwidth);
+            if rate != effects.bytes_per_second {
+                effects.bytes_per_second = rate;
+                effects.slowed_by = Arc::downgrade(&active.is_there);
+            }
             if let Some(status) = rule.status.and_then(|it| StatusCode::from_u16(it).ok()) {
                 let code = rule.code.clone().unwrap_or_else(|| code_of(status).to_owned());
                 let message = "This is a fault of the test API, as it was asked for.";

@@ -87,7 +87,8 @@ pub(super) fn method_pattern(pattern: &str) -> Result<Glob, ApiError> {
 /// `InvalidRequest`, with the form of a pattern.
 pub(super) fn status_pattern(pattern: &str) -> Result<Glob, ApiError> {
     let glob = Glob::new(pattern);
-    if (100..600).any(|status: u16| glob.matches(&status.to_string())) {
+    // 0 is that of a request whose client has gone.
+    if (100..600).chain([0]).any(|status: u16| glob.matches(&status.to_string())) {
         return Ok(glob);
     }
     Err(bad_request(format!(

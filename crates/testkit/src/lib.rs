@@ -217,10 +217,12 @@ impl TestApi {
         self.main.space()
     }
 
-    /// Ends all waits, because the server stops.
+    /// Ends all waits and faults, because the server stops.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
+        self.main.faults.clear();
         for slot in self.named.all() {
+            slot.faults.clear();
             slot.space().app.listeners.end();
         }
     }

@@ -90,8 +90,9 @@ impl Slot {
         Arc::clone(&self.current.read().tap)
     }
 
-    /// Stops the background work of the space.
+    /// Stops the background work of the space, and what slows its bodies down.
     pub(super) fn end(&self) {
+        self.faults.clear();
         let current = self.current.read();
         current.tap.close();
         current.space.close_record();
@@ -126,6 +127,8 @@ impl Slot {
         let (bucket, key) = bucket_and_key(origin);
         let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key });
         if !effects.latency.is_zero() {
+            // So that a request is recorded whose client leaves meanwhile.
+            space.note(origin, name.as_deref());
             sleep(effects.latency).await;
         }
         let (head, body) = request.into_parts();
@@ -136,7 +139,8 @@ impl Slot {
                 space.refuse(Request::from_parts(head, body), origin, allowance, error).await
             }
             (None, Some(rate)) => {
-                let request = Request::from_parts(head, Slow::new(body, rate));
+                let body = Slow::new(body, rate, effects.slowed_by.clone());
+                let request = Request::from_parts(head, body);
                 space.call(request, origin, allowance).await
             }
             (None, None) => space.call(Request::from_parts(head, body), origin, allowance).await,
@@ -144,7 +148,8 @@ impl Slot {
         note_refused(&space, origin, name.as_deref(), &reply);
         let reply = match (reply, effects.bytes_per_second) {
             (Ok(response), Some(rate)) => {
-                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate))))
+                let slowed_by = effects.slowed_by.clone();
+                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate, slowed_by))))
             }
             (reply, _) => reply,
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::User;
+use crate::harness::{TestServer, User};
 use crate::test_api::{ask, server, tell, told};
 
 #[tokio::test]
@@ -181,6 +181,42 @@ async fn requests_that_fail_have_their_user() {
     let users: Vec<_> =
         all["requests"].as_array().expect("requests").iter().map(|it| it["user"].clone()).collect();
     assert_eq!(users, [json!("alice"), Value::Null, Value::Null]);
+}
+
+/// As a client whose time limit is shorter than the delay.
+#[tokio::test]
+async fn requests_whose_client_leaves_during_a_delay_are_recorded() {
+    let server = server().await;
+    let delay = json!({ "operation": "GetObject", "latency_ms": 600_000 });
+    tell(&server, "POST", "/faults", delay, 201).await;
+    let get = server.request("GET", "/bucket/key").try_send();
+    tokio::select! {
+        _ = get => panic!("it is delayed"),
+        () = until_hit(&server) => {}
+    }
+    let path = "/requests/wait?operation=GetObject&bucket=bucket&key=key&status=0";
+    let found = told(&server, "GET", path, Value::Null).await;
+    assert_eq!(found["requests"][0]["user"], Value::Null);
+}
+
+/// Waits until the first rule applies to a request.
+async fn until_hit(server: &TestServer) {
+    while told(server, "GET", "/faults", Value::Null).await["faults"][0]["hits"] != 1 {}
+}
+
+#[tokio::test]
+async fn a_slow_upload_is_fast_once_its_rule_is_removed() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    // It would take a day.
+    let slow = json!({ "operation": "PutObject", "bandwidth": 1 });
+    tell(&server, "POST", "/faults", slow, 201).await;
+    let remove = async {
+        until_hit(&server).await;
+        tell(&server, "DELETE", "/faults/1", Value::Null, 204).await;
+    };
+    let (put, ()) = tokio::join!(server.put("/bucket/key", vec![1; 100_000]), remove);
+    put.expect_status(200);
 }
 
 #[tokio::test]
