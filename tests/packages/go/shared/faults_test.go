@@ -2,6 +2,7 @@ package photos
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,19 @@ func TestUploadsThatFail(t *testing.T) {
 	events, err := space.WaitForEvent(liteio.EventFilter{Name: "s3:ObjectCreated:*"}, 10*time.Second)
 	if err != nil || events[0].Key != "a.jpg" {
 		t.Error(events, err)
+	}
+
+	// The download ends after three bytes. A field that may be 0 is a pointer: here, or aws.Float64(0.5) as the Probability.
+	space.Fault(t, liteio.Rule{Operation: "GetObject", CutAfterBytes: aws.Int64(3)})
+	object, err := client.GetObject(context.Background(), &s3.GetObjectInput{
+		Bucket: aws.String("photos"), Key: aws.String("a.jpg"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer object.Body.Close()
+	if body, err := io.ReadAll(object.Body); err == nil {
+		t.Errorf("all came: %s", body)
 	}
 
 	// Lifecycle rules run, and presigned URLs expire, once the clock has passed them.
