@@ -1,8 +1,11 @@
 package liteio
 
 import (
+	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 )
@@ -19,7 +22,7 @@ type Connection struct {
 }
 
 // Connect returns a server that runs already, such as that of `liteio exec`, of a container or of a service in CI. Stop leaves it
-// running, and Log is empty. Faults, clock, requests and spaces need its test API: --test-api on this machine, --test-api=any
+// running, and Log is empty. A server that does not answer, or is not ready, is an error; the keys are not checked. Faults, clock, requests and spaces need its test API: --test-api on this machine, --test-api=any
 // (LITEIO_TEST_API=any) in a container.
 func Connect(connection Connection) (*Server, error) {
 	endpoint, err := connection.origin()
@@ -36,7 +39,30 @@ func Connect(connection Connection) (*Server, error) {
 		Region:    firstOf(connection.Region, os.Getenv("AWS_REGION"), "us-east-1"),
 		control:   newControl(endpoint),
 	}
+	if err := space.control.readiness(); err != nil {
+		return nil, fmt.Errorf("Connect: %w", err)
+	}
 	return &Server{mainSpace: space}, nil
+}
+
+// readiness returns an error if the server does not answer, or not as one that is ready.
+func (c *control) readiness() error {
+	target := c.endpoint + readyPath
+	status, text, err := c.exchange("GET", target, nil, answerMax)
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		// There is one. The client of the tests may know its authority.
+		return nil
+	case err != nil:
+		return fmt.Errorf("no server answers at %s: start it before, as `liteio exec -- go test ./...` does, or start one here with Run: %w",
+			c.endpoint, err)
+	case status == http.StatusServiceUnavailable:
+		return fmt.Errorf("the server at %s is not ready: %s", c.endpoint, bytes.TrimSpace(text))
+	case status != http.StatusOK || !bytes.HasPrefix(text, []byte(`{"status":`)):
+		return errors.New(ofAnother("GET "+target, text))
+	}
+	return nil
 }
 
 // origin is the endpoint without a path.

@@ -3,6 +3,8 @@ package liteio_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -68,7 +70,11 @@ func TestAServerThatRunsAlreadyHasTheTestAPI(t *testing.T) {
 // An HTTPS server needs the authorities that AWS_CA_BUNDLE names.
 func TestTheAuthoritiesStayForHTTPS(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "authorities.pem")
-	server, err := liteio.Connect(liteio.Connection{Endpoint: "https://127.0.0.1:9000"})
+	running := httptest.NewUnstartedServer(http.NotFoundHandler())
+	running.Config.ErrorLog = log.New(io.Discard, "", 0)
+	running.StartTLS()
+	defer running.Close()
+	server, err := liteio.Connect(liteio.Connection{Endpoint: running.URL})
 	need(t, err)
 	server.Setenv(t)
 	if bundle := os.Getenv("AWS_CA_BUNDLE"); bundle != "authorities.pem" {
@@ -78,7 +84,11 @@ func TestTheAuthoritiesStayForHTTPS(t *testing.T) {
 
 func TestAnswersOfAnotherServerAreToldAsSuch(t *testing.T) {
 	for _, status := range []int{200, 404, 502} {
-		other := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+		other := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+			if strings.HasPrefix(request.URL.Path, "/_liteio/health/") {
+				fmt.Fprint(answer, `{"status":"ready"}`)
+				return
+			}
 			answer.WriteHeader(status)
 			fmt.Fprint(answer, "<html><body>another</body></html>")
 		}))
@@ -98,6 +108,26 @@ func TestAnswersOfAnotherServerAreToldAsSuch(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestConnectAsksTheServer(t *testing.T) {
+	status := http.StatusServiceUnavailable
+	other := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+		answer.WriteHeader(status)
+		fmt.Fprintln(answer, `{"status":"not ready","reason":"it stops"}`)
+	}))
+	connect := func(expected string) {
+		t.Helper()
+		_, err := liteio.Connect(liteio.Connection{Endpoint: other.URL})
+		if err == nil || !strings.Contains(err.Error(), expected) {
+			t.Errorf("the error is %v, without %s", err, expected)
+		}
+	}
+	connect(`not ready: {"status":"not ready","reason":"it stops"}`)
+	status = http.StatusNotFound
+	connect("is not answered by LiteIO")
+	other.Close()
+	connect("Connect: no server answers at " + other.URL + ": start it before, as `liteio exec")
 }
 
 func TestConnectNeedsAnEndpointAndBothKeys(t *testing.T) {

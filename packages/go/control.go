@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,6 +34,8 @@ func (e *Error) Error() string {
 type control struct {
 	endpoint  string
 	transport *http.Transport
+	// ending returns the reason why a server of this package does not answer, empty if it should. It is nil for another server.
+	ending func() string
 }
 
 func newControl(endpoint string) *control {
@@ -57,7 +61,7 @@ func (c *control) callWithin(most time.Duration, method, path string, query url.
 	status, text, err := c.exchange(method, target, content, most)
 	switch {
 	case err != nil:
-		return err
+		return c.explained(err)
 	case status >= 400:
 		return errorOf(method+" "+target, status, text)
 	case answer == nil && len(text) == 0:
@@ -69,6 +73,18 @@ func (c *control) callWithin(most time.Duration, method, path string, query url.
 		return &Error{Status: status, Code: "Unknown", Message: ofAnother(method+" "+target, text)}
 	}
 	return nil
+}
+
+// explained has the reason why no answer came, if the server was stopped or has ended.
+func (c *control) explained(err error) error {
+	var late net.Error
+	if c.ending == nil || errors.As(err, &late) && late.Timeout() {
+		return err
+	}
+	if reason := c.ending(); reason != "" {
+		return fmt.Errorf("%s: %w", reason, err)
+	}
+	return err
 }
 
 // ofAnother describes an answer that no test API gives.

@@ -36,6 +36,7 @@ type Fault struct {
 
 // Fault activates a rule until the test ends.
 func (s *Space) Fault(t testing.TB, rule Rule) *Fault {
+	needTest(t, "Fault", "NewFault")
 	t.Helper()
 	fault, err := s.NewFault(rule)
 	if err != nil {

@@ -32,15 +32,19 @@ type Server struct {
 }
 
 // Start starts a server on a free port of this machine unless Port is given, in memory unless DataDir is given, and stops it
-// with the test. If the test has failed, it prints the log, which has warnings only: Environment("LITEIO_LOG", "info") adds a line
-// for each request. In TestMain, which has no test, use Run.
+// with the test. If the test has failed, it prints the last requests, without those of spaces, and the log, which has warnings only:
+// Environment("LITEIO_LOG", "info") adds a line for each request. In TestMain, which has no test, use Run.
 func Start(t testing.TB, options ...Option) *Server {
+	needTest(t, "Start", "Run and Stop")
 	t.Helper()
 	server, err := Run(options...)
 	if err != nil {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() && !server.isStopped() {
+			server.logRequests(t)
+		}
 		// Its end belongs to the log.
 		server.Stop()
 		log := server.Log()
@@ -49,6 +53,13 @@ func Start(t testing.TB, options ...Option) *Server {
 		}
 	})
 	return server
+}
+
+// needTest panics with what to do instead where there is no test, as in TestMain.
+func needTest(t testing.TB, method, instead string) {
+	if t == nil {
+		panic("liteio: " + method + " needs a test: in TestMain, which has none, use " + instead)
+	}
 }
 
 // Run starts a server; Stop stops it.
@@ -86,6 +97,7 @@ func Run(options ...Option) (*Server, error) {
 		Region:    region,
 		control:   newControl(process.endpoint),
 	}
+	space.control.ending = process.ending
 	return &Server{mainSpace: space, process: process}, nil
 }
 
@@ -117,6 +129,7 @@ func (s *Server) isStopped() bool {
 // Space creates a space of the server, isolated from the others, and deletes it with the test, unless the test has
 // deleted it or stopped the server. If the test has failed, it prints the last requests of the space.
 func (s *Server) Space(t testing.TB) *Space {
+	needTest(t, "Space", "NewSpace")
 	t.Helper()
 	space, err := s.NewSpace("")
 	if err != nil {
@@ -133,6 +146,10 @@ func (s *Server) Space(t testing.TB) *Space {
 	return space
 }
 
+// Mostly of a variable of the package that TestMain did not set.
+var errNotStarted = errors.New("the server was not started: set the variable in TestMain with `server, err = liteio.Run()`, where := " +
+	"makes another variable")
+
 func isNotFound(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
@@ -140,6 +157,9 @@ func isNotFound(err error) bool {
 
 // NewSpace creates a space of the server; Delete deletes it. A name is generated if none is given.
 func (s *Server) NewSpace(name string) (*Space, error) {
+	if s == nil || s.mainSpace == nil {
+		return nil, errNotStarted
+	}
 	var body struct {
 		Name string `json:"name,omitempty"`
 	}
@@ -168,6 +188,9 @@ func (s *Server) NewSpace(name string) (*Space, error) {
 
 // Spaces returns the names of all spaces except the main one.
 func (s *Server) Spaces() ([]string, error) {
+	if s == nil || s.mainSpace == nil {
+		return nil, errNotStarted
+	}
 	var answer struct {
 		Spaces []struct{ Name string }
 	}

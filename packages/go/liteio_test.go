@@ -378,3 +378,34 @@ func TestStopIsNotHeldUpByABodyThatNobodyReads(t *testing.T) {
 		t.Errorf("the log is %q", log)
 	}
 }
+
+func TestWithoutATestAPanicSaysWhatToCall(t *testing.T) {
+	for message, call := range map[string]func(){
+		"in TestMain, which has none, use Run": func() { liteio.Start(nil) },
+		"use NewSpace":                         func() { new(liteio.Server).Space(nil) },
+		"use Env":                              func() { new(liteio.Space).Setenv(nil) },
+		"use NewFault":                         func() { new(liteio.Space).Fault(nil, liteio.Rule{}) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, message) {
+					t.Errorf("it says %s, not %s", said, message)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func TestAServerThatWasNotStartedIsTold(t *testing.T) {
+	var none *liteio.Server
+	for _, server := range []*liteio.Server{none, {}} {
+		_, space := server.NewSpace("")
+		_, spaces := server.Spaces()
+		for _, err := range []error{space, spaces} {
+			if err == nil || !strings.Contains(err.Error(), "server, err = liteio.Run()") {
+				t.Errorf("the error is %v", err)
+			}
+		}
+	}
+}

@@ -14,24 +14,34 @@ type settings struct {
 	port                                                         int
 	buckets, arguments                                           []string
 	environment                                                  map[string]string
+	// empty has the options that were given an empty text.
+	empty []string
 }
 
 // Binary sets the path of the server binary.
 func Binary(path string) Option { return func(s *settings) { s.binary = path } }
 
 // DataDir sets a directory for the data. Without it they are in memory.
-func DataDir(path string) Option { return func(s *settings) { s.dataDir = path } }
+func DataDir(path string) Option {
+	return func(s *settings) { s.dataDir = s.notEmpty("DataDir", path) }
+}
 
 // Buckets creates buckets at start, each NAME[:public|download|upload][:versioned|locked].
 func Buckets(buckets ...string) Option {
-	return func(s *settings) { s.buckets = append(s.buckets, buckets...) }
+	return func(s *settings) {
+		for _, bucket := range buckets {
+			s.buckets = append(s.buckets, s.notEmpty("Buckets", bucket))
+		}
+	}
 }
 
 // Seed sets a directory or an archive whose directories become buckets.
-func Seed(path string) Option { return func(s *settings) { s.seed = path } }
+func Seed(path string) Option { return func(s *settings) { s.seed = s.notEmpty("Seed", path) } }
 
 // Profile selects the profile "minio", "localstack" or "s3mock".
-func Profile(name string) Option { return func(s *settings) { s.profile = name } }
+func Profile(name string) Option {
+	return func(s *settings) { s.profile = s.notEmpty("Profile", name) }
+}
 
 // Credentials sets the keys of the root user. The default is liteio and liteio123.
 func Credentials(accessKey, secretKey string) Option {
@@ -39,7 +49,7 @@ func Credentials(accessKey, secretKey string) Option {
 }
 
 // Region sets the only region that the server accepts. By default it accepts any, and clients get us-east-1.
-func Region(name string) Option { return func(s *settings) { s.region = name } }
+func Region(name string) Option { return func(s *settings) { s.region = s.notEmpty("Region", name) } }
 
 // Port sets the port of 127.0.0.1, for code with an address in it. The default is a free port: two servers cannot share one, and
 // `go test` runs packages beside each other.
@@ -56,6 +66,14 @@ func Arguments(arguments ...string) Option {
 // has no effect beside another option.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
+}
+
+// notEmpty returns the text, and notes an empty one, which refuse refuses: an empty directory would be data in memory.
+func (s *settings) notEmpty(option, text string) string {
+	if text == "" {
+		s.empty = append(s.empty, option)
+	}
+	return text
 }
 
 func (s *settings) complete() {

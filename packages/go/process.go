@@ -19,8 +19,10 @@ import (
 const (
 	stopMax = 10 * time.Second
 	// Time for the requests in flight: those of a test that has ended wait for a client that does not read.
-	inFlightMax   = time.Second
-	readyPoll     = 5 * time.Millisecond
+	inFlightMax = time.Second
+	readyPoll   = 5 * time.Millisecond
+	// Between the last connection of a server that was killed and the end of its process.
+	endMax        = time.Second
 	logLinesMax   = 1000
 	lineBytesMax  = 1 << 20
 	readyPath     = "/_liteio/health/ready"
@@ -164,6 +166,17 @@ func (p *process) said() string {
 		return said
 	}
 	return "no output"
+}
+
+// ending returns the reason why the server does not answer; empty if it should.
+func (p *process) ending() string {
+	switch {
+	case p.isStopped():
+		return "the server was stopped"
+	case p.endsWithin(endMax):
+		return "the server has ended, " + p.end()
+	}
+	return ""
 }
 
 func (p *process) isStopped() bool {

@@ -80,6 +80,30 @@ func TestAProgramThatIsNotLiteIOIsAskedAbout(t *testing.T) {
 	}
 }
 
+func TestACallAfterTheEndOfTheServerSaysHowItEnded(t *testing.T) {
+	binary, err := FindBinary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := filepath.Join(t.TempDir(), "number")
+	server := Start(t, Binary(script(t, "echo $$ >"+note+"; exec "+binary+` "$@"`)))
+	number, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if output, err := exec.Command("kill", "-s", "KILL", strings.TrimSpace(string(number))).CombinedOutput(); err != nil {
+		t.Fatal(string(output), err)
+	}
+	if err := server.Reset(); err == nil || !strings.HasPrefix(err.Error(), "the server has ended, signal: killed: ") {
+		t.Errorf("the error is %v", err)
+	}
+	stopped := Start(t)
+	stopped.Stop()
+	if _, err := stopped.Now(); err == nil || !strings.HasPrefix(err.Error(), "the server was stopped: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestAServerThatEndsIsNamed(t *testing.T) {
 	path := script(t, "exit 3")
 	_, err := Run(Binary(path))

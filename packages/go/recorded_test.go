@@ -73,3 +73,18 @@ func TestTheLastRequestsArePrinted(t *testing.T) {
 		t.Errorf("without requests it prints %s", logged)
 	}
 }
+
+func TestAFailedTestPrintsTheRequestsOfItsServer(t *testing.T) {
+	needsTestAPI(t)
+	for expected, path := range map[string]string{"requests of the server:\nCreateBucket photos 200": "/photos", "": ""} {
+		failed := &ended{TB: t, failed: true}
+		server := liteio.Start(failed)
+		put(t, server.Space(t), "/others", "")
+		if path != "" {
+			put(t, server.Main(), path, "")
+		}
+		if logged := failed.end(); logged != expected {
+			t.Errorf("it prints %q, not %q", logged, expected)
+		}
+	}
+}

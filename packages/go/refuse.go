@@ -12,6 +12,7 @@ const (
 	byRegion      = "use the option Region"
 	byPort        = "use the option Port: the server always listens on 127.0.0.1, by default on a free port, which Endpoint has"
 	byDataDir     = "use the option DataDir, without which the data are in memory"
+	byItself      = "the server would print its help and end: run `liteio server --help` in a shell"
 	plainHTTP     = "a server of this package speaks plain HTTP: for HTTPS start `liteio server` as a command"
 )
 
@@ -20,7 +21,7 @@ var (
 	flagsTaken = map[string]string{
 		"--access-key": byCredentials, "--secret-key": byCredentials, "--region": byRegion,
 		"--credentials-file": byCredentials, "--data-dir": byDataDir, "-d": byDataDir, "--memory": byDataDir,
-		"--address": byPort, "--port": byPort, "-p": byPort, "--host": byPort,
+		"--address": byPort, "--port": byPort, "-p": byPort, "--host": byPort, "--help": byItself, "-h": byItself,
 	}
 	variablesTaken = map[string]string{
 		"LITEIO_ACCESS_KEY": byCredentials, "LITEIO_ACCESS_KEY_FILE": byCredentials,
@@ -51,11 +52,14 @@ var inOptions = strings.NewReplacer(
 	"--memory and --data-dir (LITEIO_DATA_DIR) contradict each other: remove one of them", "Arguments has a directory: "+byDataDir,
 )
 
-// refuse returns an error for empty credentials, and for the first argument or variable that the package sets by itself, or that is
+// refuse returns an error for an empty text, and for the first argument or variable that the package sets by itself, or that is
 // none.
 func (s *settings) refuse() error {
 	if s.hasCredentials && (s.accessKey == "" || s.secretKey == "") {
 		return errors.New("Credentials: the access key and the secret key must not be empty")
+	}
+	if len(s.empty) > 0 {
+		return fmt.Errorf("%s is given an empty text, as of a variable that is not set: leave the option out for its default", s.empty[0])
 	}
 	if s.port < 0 || s.port > 65_535 {
 		return fmt.Errorf("Port: %d is no port", s.port)

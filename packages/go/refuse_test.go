@@ -26,6 +26,8 @@ func TestWhatThePackageSetsIsRefusedByName(t *testing.T) {
 		{liteio.Arguments("-d", "data"), "-d", "option DataDir"},
 		{liteio.Arguments("--memory"), "--memory", "option DataDir"},
 		{liteio.Arguments("--address", "127.0.0.1:9000"), "--address", "option Port"},
+		{liteio.Arguments("--help"), "--help", "in a shell"},
+		{liteio.Arguments("-h"), "-h", "in a shell"},
 		{liteio.Environment("LITEIO_TLS_SELF_SIGNED", "true"), "LITEIO_TLS_SELF_SIGNED", "plain HTTP"},
 		{liteio.Environment("LITEIO_ACCESS_KEY", "tester"), "LITEIO_ACCESS_KEY", "option Credentials"},
 		{liteio.Environment("MINIO_ROOT_USER", "tester"), "MINIO_ROOT_USER", "option Credentials"},
@@ -109,6 +111,19 @@ func TestMessagesOfTheServerNameTheOptions(t *testing.T) {
 	} {
 		if _, err := liteio.Run(option); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("the error is %v, not %s", err, message)
+		}
+	}
+}
+
+// Such as os.Getenv of a variable that is not set: the data would be in memory, where they end with the server.
+func TestAnEmptyTextIsRefused(t *testing.T) {
+	for name, option := range map[string]liteio.Option{
+		"DataDir": liteio.DataDir(""), "Buckets": liteio.Buckets("photos", ""), "Seed": liteio.Seed(""),
+		"Profile": liteio.Profile(""), "Region": liteio.Region(""),
+	} {
+		_, err := liteio.Run(option)
+		if err == nil || !strings.HasPrefix(err.Error(), name+" is given an empty text") {
+			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func noProxy(endpoint string) string {
 
 // Setenv points the variables AWS_… at this space until the test ends. Like t.Setenv, it is not for parallel tests.
 func (s *Space) Setenv(t testing.TB) {
+	needTest(t, "Setenv", "Env")
 	t.Helper()
 	for _, name := range foreign {
 		t.Setenv(name, "")
