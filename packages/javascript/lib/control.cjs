@@ -47,9 +47,9 @@ class Control {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** The id of a request that is answered now, and that the log has after those before. */
+  /** The id of a request that is answered now, and that the log has after those before: it is refused, since others are not logged. */
   async mark() {
-    const { id } = await this.exchange("GET", `${TEST_API}/clock`, undefined, MS_MAX);
+    const { id } = await this.exchange("GET", `${TEST_API}/mark`, undefined, MS_MAX);
     return id;
   }
 

@@ -79,12 +79,11 @@ class Process {
       });
     });
     readLines(this.child.stderr, (line) => {
-      this.lines.push(line);
-      for (const [id, found] of this.awaited) {
-        if (line.includes(id)) {
-          found();
-        }
+      const [, found] = [...this.awaited].find(([id]) => line.includes(id)) ?? [];
+      if (found) {
+        return found();
       }
+      this.lines.push(line);
       if (this.lines.length > LOG_LINES_MAX) {
         this.lines.shift();
       }
@@ -95,11 +94,14 @@ class Process {
     return this.lines.join("\n");
   }
 
-  /** Waits for the line of a request, after which the log has those of the requests before. */
+  /** Waits for the line of a request, after which the log has those of the requests before, and drops it. */
   async logged(id) {
     const late = timer(this.logsRequests ? LOG_MS_MAX : LOG_MS_WITHOUT_REQUESTS);
     const found = new Promise((resolve) => this.awaited.set(id, resolve));
-    if (!this.lines.some((line) => line.includes(id))) {
+    const place = this.lines.findIndex((line) => line.includes(id));
+    if (place >= 0) {
+      this.lines.splice(place, 1);
+    } else {
       await Promise.race([found, late.passed, this.ended]);
     }
     this.awaited.delete(id);

@@ -270,6 +270,7 @@ for (const settings of [{ args: ["--log", "debug"] }, { environment: { LITEIO_LO
       await fetch(`${server.endpoint}/photos/${number}.jpg`);
       assert.ok((await server.logged()).includes(`key="${number}.jpg"`));
     }
+    assert.doesNotMatch(server.log, /_liteio" key="test/);
     await server.stop();
     assert.match(await server.logged(), /key="19\.jpg"/);
   });

@@ -88,7 +88,7 @@ async fn answer_all_of_minio(
 async fn gather(metrics: &Metrics, request: Request) -> Result<Figures, Refused> {
     let (mut head, _) = request.into_parts();
     if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
-        origin.found.note_scrape();
+        origin.found.note_routine();
     }
     let owner = access::decide(metrics, &mut head).await?;
     Figures::gather(metrics, owner).await.map_err(|error| {

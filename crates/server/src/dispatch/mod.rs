@@ -226,6 +226,7 @@ impl Dispatch {
                 let request = Request::from_parts(head, body);
                 #[cfg(feature = "testkit")]
                 if let Some(tests) = spaces.test_api(&origin) {
+                    origin.found.note_routine();
                     return Box::pin(async move { tests.operate(request, &origin).await });
                 }
                 let space = spaces.main();

@@ -511,19 +511,39 @@ async fn events_of_any_bucket_can_be_waited_for() {
     }
 }
 
+/// The answer of a server that is a process.
+fn answer_of(server: &Running, method: &str, path: &str) -> Reply {
+    let address = server.endpoint().trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+    let request = format!(
+        "{method} {BASE}{path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    std::io::Write::write_all(&mut stream, request.as_bytes()).expect("sent");
+    Reply::read(&mut std::io::BufReader::new(stream), false).expect("an answer")
+}
+
+#[test]
+fn calls_of_the_test_api_are_no_lines_of_the_log_unless_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (filter, lines) in [("info", 1), ("info,liteio::access=debug", 2)] {
+        let arguments = ["--memory", "--test-api", "--address", "127.0.0.1:0", "--log", filter];
+        let server = Running::start(liteio(&directory).args(arguments));
+        answer_of(&server, "GET", "/clock").expect_status(200);
+        // One that is refused is always told.
+        answer_of(&server, "GET", "/clok").expect_status(404);
+        let (_, log) = server.signal("TERM");
+        let logged = log.lines().filter(|line| line.contains("liteio::access")).count();
+        assert_eq!(logged, lines, "{filter}: {log}");
+    }
+}
+
 #[test]
 fn resets_leave_no_threads_behind() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["--memory", "--test-api", "--address", "127.0.0.1:0"];
     let server = Running::start(liteio(&directory).args(arguments));
     let reset = || {
-        let address = server.endpoint().trim_start_matches("http://");
-        let mut stream = std::net::TcpStream::connect(address).expect("it listens");
-        let request = "POST /_liteio/test/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\
-            connection: close\r\n\r\n";
-        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("sent");
-        let reply = Reply::read(&mut std::io::BufReader::new(stream), false);
-        reply.expect("an answer").expect_status(204);
+        answer_of(&server, "POST", "/reset").expect_status(204);
     };
     let threads = || {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).expect("Linux");

@@ -28,7 +28,7 @@ pub struct Found {
     /// The canonical id of the owner of the bucket.
     owner: OnceLock<String>,
     is_health: OnceLock<()>,
-    is_scrape: OnceLock<()>,
+    is_routine: OnceLock<()>,
     /// The access key, and `true` if it belongs to a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
@@ -77,14 +77,14 @@ impl Found {
         self.is_health.get().is_some()
     }
 
-    /// Notes that the request is answered with metrics.
-    pub fn note_scrape(&self) {
-        self.is_scrape.get_or_init(|| ());
+    /// Notes that programs repeat the request by themselves: a scrape of metrics, or a call of the test API.
+    pub fn note_routine(&self) {
+        self.is_routine.get_or_init(|| ());
     }
 
-    /// `true` for a health check and for a scrape of metrics, which machines repeat day and night.
+    /// `true` for a health check, for a scrape of metrics, which machines repeat day and night, and for a call of the test API.
     pub fn is_routine(&self) -> bool {
-        self.is_health() || self.is_scrape.get().is_some()
+        self.is_health() || self.is_routine.get().is_some()
     }
 
     /// Notes the access key whose signature was verified, and whether it belongs to a session. The
