@@ -22,8 +22,8 @@ type Connection struct {
 }
 
 // Connect returns a server that runs already, such as that of `liteio exec`, of a container or of a service in CI. Stop leaves it
-// running, and Log is empty. A server that does not answer, or is not ready, is an error; the keys are not checked. Faults, clock, requests and spaces need its test API: --test-api on this machine, --test-api=any
-// (LITEIO_TEST_API=any) in a container.
+// running, and Log is empty. A server that does not answer, or is not ready, is an error; the keys are not checked. Faults, clock,
+// requests and spaces need its test API: --test-api on this machine, --test-api=any (LITEIO_TEST_API=any) in a container.
 func Connect(connection Connection) (*Server, error) {
 	endpoint, err := connection.origin()
 	if err != nil {
