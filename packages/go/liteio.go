@@ -106,7 +106,8 @@ func (s *Server) Main() *Space {
 	return s.mainSpace
 }
 
-// Stop shuts the server down and waits for it. A second call has no effect, nor has one of a server that Connect returned.
+// Stop shuts the server down and waits for it, and a second for requests in flight, such as one whose answer is not read: the log tells
+// of those that were cut off. A second call has no effect, nor has one of a server that Connect returned.
 func (s *Server) Stop() {
 	if s.process != nil {
 		s.process.stop()

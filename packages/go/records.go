@@ -33,7 +33,7 @@ type EventFilter struct {
 	Since int64
 }
 
-// Request is a request that the server has answered.
+// Request is a request that has ended. Its Status is 0 if the client had gone before the answer.
 type Request struct {
 	ID         string            `json:"id"`
 	Sequence   int64             `json:"sequence"`
