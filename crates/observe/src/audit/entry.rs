@@ -99,11 +99,8 @@ mod tests {
         const USER: &str = "arn:aws:iam::000000000000:user/team/bob";
         const ROLE: &str = "arn:aws:sts::000000000000:assumed-role/deploy/bob";
         for (user, of_minio) in [(USER, "bob"), (ROLE, ROLE), ("alice", "alice")] {
-            let entry = Entry {
-                user: Some(user.to_owned()),
-                session: Some(user.to_owned()),
-                ..Entry::default()
-            };
+            let mut entry = Entry::default();
+            (entry.user, entry.session) = (Some(user.to_owned()), Some(user.to_owned()));
             for (acts_as_minio, expected) in [(true, of_minio), (false, user)] {
                 let told: Value =
                     serde_json::from_slice(&line(&entry, acts_as_minio)).expect("JSON");
