@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
 use crate::config::{KeySources, MasterKeySource, resolve_keys};
+use crate::key_text::{master_keys, name_and_keys, parse_key};
 use liteio_iam::reseal_secrets;
 use liteio_store::DEFAULT_DIRECTORY;
 use liteio_wire::private_file;
@@ -300,41 +301,6 @@ pub(crate) fn describe_missing(missing: &MissingKeys) -> String {
         missing.values().sum::<u64>(),
         keys.collect::<Vec<_>>().join(", ")
     )
-}
-
-/// Checks the master keys in the variable of another program.
-///
-/// # Errors
-/// One line without any key, to which the caller adds the name of the variable.
-pub(crate) fn check(text: &str) -> Result<(), String> {
-    master_keys(name_and_keys(text).1).map(drop)
-}
-
-/// Splits `NAME:KEY`; the name is optional.
-fn name_and_keys(text: &str) -> (Option<&str>, &str) {
-    match text.split_once(':') {
-        // A comment may have a colon.
-        Some((name, keys)) if !name.contains('#') => (Some(name), keys),
-        _ => (None, text),
-    }
-}
-
-/// Parses master keys; the first one encrypts.
-fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    let words = lines.flat_map(|line| line.split(',')).map(str::trim);
-    let keys =
-        words.filter(|word| !word.is_empty()).map(parse_key).collect::<Result<Vec<_>, _>>()?;
-    match keys.is_empty() {
-        true => Err("there is no key: `liteio key new FILE` creates one".to_owned()),
-        false => Ok(keys),
-    }
-}
-
-fn parse_key(text: &str) -> Result<EncryptionKey, String> {
-    let bytes = base64_simd::STANDARD.decode_to_vec(text).ok();
-    let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
-    bytes.map(EncryptionKey::new).ok_or_else(|| "a key is not 32 bytes in base64".to_owned())
 }
 
 fn kms_file(text: &str) -> Result<KmsFile, String> {

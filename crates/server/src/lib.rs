@@ -43,7 +43,7 @@
 //! | `open` | Opening the users, the targets of events and the data of a configuration, and what is prepared in it |
 //! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and the variables of other servers (`config/environment`), and profiles |
 //! | `backup` | The continuous backup of a server, and the commands on one |
-//! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
+//! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys`, `key_text` | The command and its subcommands; master keys as text |
 //! | `output` | Standard output of the commands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `notify` | Messages to the service manager |
@@ -80,6 +80,7 @@ mod exec;
 mod give_back;
 mod health;
 mod init_scripts;
+mod key_text;
 mod keys;
 mod made_credentials;
 mod minio_volume;

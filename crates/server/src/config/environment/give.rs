@@ -7,7 +7,7 @@ use liteio_observe::telemetry;
 use liteio_wire::private_file;
 
 use crate::cli::ServerArgs;
-use crate::keys;
+use crate::key_text;
 
 /// Parses `1`, `true`, `yes`, `on` and their opposites.
 fn truth(value: &str) -> Result<bool, String> {
@@ -232,7 +232,7 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
     match value.split_once(':') {
         Some(_) if arguments.keys.master_key_file.is_none() => {
             // Before it counts as --master-key: the error names the variable that was set.
-            keys::check(value)?;
+            key_text::check(value)?;
             arguments.keys.master_key = Some(value.to_owned());
             Ok(true)
         }
