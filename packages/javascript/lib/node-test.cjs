@@ -11,9 +11,10 @@ function hooksOfTests() {
   return {
     beforeAll: before,
     beforeEach: (hook) =>
-      beforeEach(async ({ fullName } = {}) => {
+      beforeEach(async (context = {}) => {
+        const { fullName } = context;
         if (!isSubtest(fullName)) {
-          await hook({ task: fullName });
+          await hook({ task: fullName, atEnd: (end) => context.after?.(end) });
           outer = fullName;
         }
       }),

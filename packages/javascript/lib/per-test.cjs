@@ -91,6 +91,9 @@ const NOWHERE = new Space(undefined, {
  * Jest and node:test, and Vitest by its settings, run a later registered afterEach of the user after the one of this function.
  * The space of a test and the variables therefore stay until the next beforeEach, or afterAll: the cleanup of a test would
  * reach AWS otherwise.
+ *
+ * Vitest and node:test skip the remaining hooks of a test after one that has failed, the afterEach of this function among them. There
+ * `atEnd` registers what runs at the end of the test nevertheless.
  */
 function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, options, note = "") {
   checkOptions("the argument of useSpace", options, OPTIONS);
@@ -108,6 +111,12 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
   let running;
   // The space of the running test, or between tests of the last one.
   let space;
+  // Also called for a rejected test.
+  const release = (test) => {
+    if (running?.test === test) {
+      running = undefined;
+    }
+  };
   const endSpace = async () => {
     const ended = space;
     space = undefined;
@@ -134,6 +143,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     }
     const mine = { test: given[0]?.task };
     running = mine;
+    given[0]?.atEnd?.(() => release(mine.test));
     await endSpace();
     const made = await server.space();
     if (running !== mine) {
@@ -144,12 +154,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     space = made;
     useEnvironment(space);
   });
-  afterEach((...given) => {
-    // Also called for a rejected test.
-    if (running?.test === given[0]?.task) {
-      running = undefined;
-    }
-  });
+  afterEach((...given) => release(given[0]?.task));
   afterAll(async () => {
     endEnvironment(runner, putBack);
     await (owned ? owned.stop() : endSpace());
@@ -199,6 +204,12 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
   let putBack;
   // The running test of a runner that passes it to its hooks.
   let running;
+  // Also called for a rejected test.
+  const release = (test) => {
+    if (running === test) {
+      running = undefined;
+    }
+  };
   // With this profile unknown keys, such as `test`, reach the main space.
   const shared = sharedServer(options, runner.provided);
   const isMain = shared?.profile === "localstack";
@@ -215,15 +226,12 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
           "other (no `concurrent`)",
       );
     }
-    running = given[0]?.task;
+    const test = given[0]?.task;
+    running = test;
+    given[0]?.atEnd?.(() => release(test));
     await space.reset();
   });
-  afterEach((...given) => {
-    // Also called for a rejected test.
-    if (running === given[0]?.task) {
-      running = undefined;
-    }
-  });
+  afterEach((...given) => release(given[0]?.task));
   afterAll(async () => {
     endEnvironment(runner, putBack);
     if (owned) {

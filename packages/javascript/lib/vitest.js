@@ -6,7 +6,8 @@ import perTest from "./per-test.cjs";
 // argument is destructured.
 const hooks = {
   beforeAll,
-  beforeEach: (hook) => beforeEach(({ task }) => hook({ task })),
+  beforeEach: (hook) => beforeEach(({ task, onTestFinished }) => hook({ task, atEnd: onTestFinished })),
+  // Vitest calls no onTestFinished for a test that has skipped itself.
   afterEach: (hook) => afterEach(({ task }) => hook({ task })),
   afterAll,
   provided: () => inject(perTest.PROVIDED),

@@ -404,6 +404,71 @@ for (const name of ["photos", "letters"]) {
   { status: 1, seen: /pass 6\n\S+ fail 1/ },
 );
 
+// An error of a user's hook keeps Vitest and node:test from calling the hooks after it.
+const FAILING_CLEANUP = `
+const failsOnce = () => {
+  let calls = 0;
+  return () => { if (calls++ === 0) throw new Error("my cleanup has failed"); };
+};
+for (const use of [useSpace, useServer]) {
+  describe(use.name, () => {
+    use({});
+    describe("inside", () => {
+      afterEach(failsOnce());
+      test("the test whose cleanup fails", () => {});
+      test("the next test", () => {});
+    });
+    test("a test outside of it", () => {});
+  });
+  describe("its hook beside that of " + use.name, () => {
+    use({});
+    afterEach(failsOnce());
+    for (const number of [1, 2, 3]) test("a test " + number, () => {});
+  });
+}
+`;
+check(
+  "Vitest with a cleanup that fails after one test",
+  {
+    "a.test.js": `
+import { afterEach, describe, expect, test } from "vitest";
+import { useServer, useSpace } from "liteio/vitest";
+${FAILING_CLEANUP}
+describe("tests that run again", () => {
+  const s3 = useSpace({});
+  afterEach(failsOnce());
+  test("a test that is tried again", { retry: 1 }, () => { s3.config; });
+  test("a test that skips itself", ({ skip }) => skip());
+  test("a test that is repeated", { repeats: 1 }, () => { s3.config; });
+});
+`,
+  },
+  vitest,
+  { status: 1, seen: /4 failed \| 10 passed \| 1 skipped/ },
+);
+check(
+  "Jest with a cleanup that fails after one test",
+  {
+    "package.json": manifest({}),
+    "a.test.js": `
+const { useServer, useSpace } = require("liteio/jest");
+${FAILING_CLEANUP}`,
+  },
+  jest,
+  { status: 1, seen: /4 failed, 8 passed/ },
+);
+check(
+  "node:test with a cleanup that fails after one test",
+  {
+    "a.test.mjs": `
+import { afterEach, describe, test } from "node:test";
+import { useServer, useSpace } from "liteio/node-test";
+${FAILING_CLEANUP}`,
+  },
+  ["--test"],
+  { status: 1, seen: /pass 8\n\S+ fail 4/ },
+);
+
 // Its cleanups run nevertheless.
 const NOT_STARTED = `
 for (const [name, use] of Object.entries({ useSpace, useServer })) {
