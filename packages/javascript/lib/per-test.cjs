@@ -38,16 +38,6 @@ function useEnvironment(space) {
 }
 
 /**
- * Restores the variables after the tests, unless each file has variables of its own and an afterAll of the user may follow. Its
- * cleanup fails then without a server, where it would reach AWS.
- */
-function endEnvironment({ endsWithFile = false }, putBack) {
-  if (!endsWithFile) {
-    putBack?.();
-  }
-}
-
-/**
  * The server that the global setup passes on, unless there are options: its address and keys, and the profile. `provided` is what
  * the runner has passed on by itself, if it does.
  */
@@ -84,6 +74,26 @@ const NOWHERE = new Space(undefined, {
   endpoint: "http://127.0.0.1:1", accessKeyId: NO_KEY, secretAccessKey: NO_KEY, region: "us-east-1",
 });
 
+// Number of helpers whose tests have begun and not ended: more than one where a `describe` inside has a helper of its own.
+let entered = 0;
+
+/**
+ * Takes the variables for the tests of a helper; returns a function that restores those before. It does not where each file has
+ * variables of its own and an afterAll of the user may follow: its cleanup fails then without a server, where it would reach AWS.
+ * Inside the tests of another helper it restores them nevertheless, to the server of that one.
+ */
+function enterEnvironment({ endsWithFile = false }) {
+  const isInside = entered > 0;
+  entered += 1;
+  const putBack = useEnvironment(NOWHERE);
+  return () => {
+    entered -= 1;
+    if (isInside || !endsWithFile) {
+      putBack();
+    }
+  };
+}
+
 /**
  * Registers the hooks; returns an object that represents the space of the running test. The note tells where this
  * runner has no space.
@@ -106,7 +116,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
   }
   let server;
   let owned;
-  let putBack;
+  let leaveEnvironment;
   // The running test, by the name of its runner; undefined between tests.
   let running;
   // The space of the running test, or between tests of the last one.
@@ -128,7 +138,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
     });
   };
   beforeAll(async () => {
-    putBack = useEnvironment(NOWHERE);
+    leaveEnvironment = enterEnvironment(runner);
     ({ server, owned } = await serverOf(shared, options));
     useEnvironment(withoutSpace(server));
   });
@@ -156,7 +166,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
   });
   afterEach((...given) => release(given[0]?.task));
   afterAll(async () => {
-    endEnvironment(runner, putBack);
+    leaveEnvironment?.();
     await (owned ? owned.stop() : endSpace());
   });
   const current = () => {
@@ -201,7 +211,7 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
   let server;
   let owned;
   let space;
-  let putBack;
+  let leaveEnvironment;
   // The running test of a runner that passes it to its hooks.
   let running;
   // Also called for a rejected test.
@@ -214,7 +224,7 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
   const shared = sharedServer(options, runner.provided);
   const isMain = shared?.profile === "localstack";
   beforeAll(async () => {
-    putBack = useEnvironment(NOWHERE);
+    leaveEnvironment = enterEnvironment(runner);
     ({ server, owned } = await serverOf(shared, options, startAgain));
     space = owned ?? (isMain ? server : await server.space());
     useEnvironment(space);
@@ -230,10 +240,12 @@ function useServer({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, op
     running = test;
     given[0]?.atEnd?.(() => release(test));
     await space.reset();
+    // The hook of a helper around this one has set its own.
+    useEnvironment(space);
   });
   afterEach((...given) => release(given[0]?.task));
   afterAll(async () => {
-    endEnvironment(runner, putBack);
+    leaveEnvironment?.();
     if (owned) {
       await owned.stop();
     } else if (!isMain) {

@@ -469,6 +469,62 @@ ${FAILING_CLEANUP}`,
   { status: 1, seen: /pass 8\n\S+ fail 4/ },
 );
 
+// The innermost helper has the variables, and the one around it has them back afterwards.
+const NESTED = `
+const client = () => new S3Client({ maxAttempts: 1 });
+const list = async () => (await client().send(new ListBucketsCommand({}))).Buckets.map(({ Name }) => Name);
+for (const useOuter of [useSpace, useServer]) {
+  for (const useInner of [useSpace, useServer]) {
+    describe(useInner.name + " in " + useOuter.name, () => {
+      const outer = useOuter({ buckets: ["outer"] });
+      afterAll(() => equal(process.env.AWS_ENDPOINT_URL, outer.server.endpoint));
+      test("before", async () => equal(await list(), ["outer"]));
+      describe("inside", () => {
+        useInner({ buckets: ["inner"] });
+        for (const number of [1, 2]) test("a test inside " + number, async () => equal(await list(), ["inner"]));
+      });
+      test("after", async () => equal(await list(), ["outer"]));
+      describe("at the end", () => {
+        useInner({ buckets: ["last"] });
+        test("a test at the end", async () => equal(await list(), ["last"]));
+      });
+    });
+  }
+}
+`;
+check(
+  "Vitest with a helper inside of another",
+  {
+    "a.test.js": `
+import { afterAll, describe, expect, test } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useServer, useSpace } from "liteio/vitest";
+const equal = (one, other) => expect(one).toEqual(other);
+${NESTED}`,
+  },
+  vitest,
+  { seen: /Tests:? +20 passed/ },
+);
+check(
+  "Jest with a helper inside of another",
+  {
+    "package.json": manifest({}),
+    "a.test.js": `
+const { ${NAMES} } = require("@aws-sdk/client-s3");
+const { useServer, useSpace } = require("liteio/jest");
+const equal = (one, other) => expect(one).toEqual(other);
+${NESTED}`,
+  },
+  jest,
+  { seen: /Tests:? +20 passed/ },
+);
+check(
+  "node:test with a helper inside of another",
+  { "a.test.mjs": `${IN_NODE("useServer, useSpace")}import { after as afterAll, describe } from "node:test";${NESTED}` },
+  ["--test"],
+  { seen: /pass 20\n\S+ fail 0/ },
+);
+
 // Its cleanups run nevertheless.
 const NOT_STARTED = `
 for (const [name, use] of Object.entries({ useSpace, useServer })) {
