@@ -1,10 +1,6 @@
-import type { ServerOptions } from "./index.js";
+import { withOptions } from "./vitest-global-setup.cjs";
 
-/**
- * For `globalSetup` of Vitest: one server for all test files, of one project if it is in the configuration of one. A setup of yours
- * that calls it passes its argument on.
- */
-declare const setup: (project: object) => Promise<() => Promise<void>>;
+export { withOptions };
+// Of a module of CommonJS the default would be the whole module.
+declare const setup: ReturnType<typeof withOptions>;
 export default setup;
-/** The same with options: `export default withOptions({ profile: "minio" })` in your own file. */
-export function withOptions(options: ServerOptions): typeof setup;

@@ -85,6 +85,19 @@ startServer({ buckets: ["photos"] }).then((server) => server.fault(rule));
 console.log(accessKeyId, useServer, ofVitest, withOptions({}), jestSetup.withOptions({}), jestTeardown, ofNode);
 `;
 
+// A file of Vitest that tsc takes for CommonJS, since the package.json of the project has no `type`.
+const OF_NODE16 = `
+import { startServer } from "liteio";
+import { useServer } from "liteio/jest";
+import { useServer as ofNode } from "liteio/node-test";
+import { useSpace, type PerTest } from "liteio/vitest";
+import setup, { withOptions } from "liteio/vitest/global-setup";
+
+const s3: PerTest = useSpace({ buckets: ["photos"] });
+const setups: typeof setup[] = [setup, withOptions({ profile: "minio" })];
+console.log(startServer, useServer, ofNode, s3.config, setups);
+`;
+
 const names = Object.keys(liteio).sort();
 const EXPORTED = `import { ${names.join(", ")} } from "liteio";\nconsole.log(${names.join(", ")});\n`;
 // Fixtures need types that a file of JavaScript does not have, as the page says.
@@ -106,9 +119,13 @@ function compile() {
 }
 
 function tsc(files, ...options) {
+  return tscIn({ type: "module" }, files, ...options);
+}
+
+function tscIn(manifest, files, ...options) {
   const directory = mkdtempSync(join(HERE, "types-"));
   try {
-    writeFileSync(join(directory, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(join(directory, "package.json"), JSON.stringify(manifest));
     for (const [file, source] of Object.entries(files)) writeFileSync(join(directory, file), source);
     const program = join(HERE, "node_modules", "typescript", "bin", "tsc");
     const args = [program, "--noEmit", "--strict", ...options, ...Object.keys(files)];
@@ -153,9 +170,15 @@ test("they are found without the exports of package.json", () => {
   assert.equal(tsc({ "use.ts": OF_NODE10 }, ...options), "");
 });
 
+test("they are those of a project whose package.json has no type", () => {
+  const options = ["--target", "es2022", "--module", "node16", "--types", "node"];
+  const setup = `export { default } from "liteio/vitest/global-setup";`;
+  assert.equal(tscIn({}, { "a.test.ts": OF_NODE16, "liteio.setup.ts": setup }, ...options), "");
+});
+
 test("each module has its types in both ways", () => {
   const { exports, typesVersions } = createRequire(import.meta.url)("liteio/package.json");
   const modules = Object.keys(exports).filter((name) => !/^\.$|json$/.test(name));
-  const expected = modules.map((name) => [name.slice(2), [exports[name].types]]);
+  const expected = modules.map((name) => [name.slice(2), [exports[name].types ?? exports[name].default.types]]);
   assert.deepEqual(Object.entries(typesVersions["*"]).sort(), expected.sort());
 });

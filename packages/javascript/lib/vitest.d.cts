@@ -1,0 +1,2 @@
+export { useServer, useSpace } from "./jest.cjs";
+export type { PerTest } from "./jest.cjs";
