@@ -18,7 +18,7 @@ use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, access_log, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Granted};
-use liteio_wire::cors::{self, Cors, CorsRule, METHODS, PageRequest};
+use liteio_wire::cors::{self, Cors, CorsRule, METHODS, PageRequest, PreflightAnswer};
 use liteio_wire::origin::{DenialBy, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
@@ -68,6 +68,28 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
 pub(super) struct Place<'a> {
     pub(super) bucket: &'a str,
     pub(super) names_key: bool,
+}
+
+/// The kind of answer that [`preflight`] would give. Nothing is noted for the logs: another space may be the one that answers.
+pub(super) async fn preflight_answer(
+    app: &App,
+    headers: &HeaderMap,
+    name: &str,
+) -> PreflightAnswer {
+    let bucket = app.look(|store| access::bucket_for_rules(store, name)).await.ok();
+    let own = bucket.as_deref().map(of_bucket).transpose();
+    let cors = own.ok().and_then(|own| own.flatten().or_else(|| app.cors.clone()));
+    let is_allowed = match (PageRequest::of(&Method::OPTIONS, headers), cors) {
+        (Some(page), Some(cors)) => {
+            page.asked_method().is_some() && cors.preflight(&page).is_some()
+        }
+        _ => false,
+    };
+    match (is_allowed, bucket) {
+        (true, _) => PreflightAnswer::Allowed,
+        (false, Some(_)) => PreflightAnswer::Refused,
+        (false, None) => PreflightAnswer::NoBucket,
+    }
 }
 
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers

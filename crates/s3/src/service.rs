@@ -35,7 +35,7 @@ use super::{
 };
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
-use liteio_wire::cors::PageRequest;
+use liteio_wire::cors::{PageRequest, PreflightAnswer};
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Origin};
 use liteio_wire::pinned::pin_in;
@@ -71,6 +71,11 @@ impl S3Service {
         let target = &origin.target;
         let place = Place { bucket: target.bucket(), names_key: !target.key().is_empty() };
         bucket_cors::preflight(&self.app, headers, place, origin).await
+    }
+
+    /// The kind of answer to a preflight request, without a trace in the logs.
+    pub async fn preflight_answer(&self, headers: &HeaderMap, origin: &Origin) -> PreflightAnswer {
+        bucket_cors::preflight_answer(&self.app, headers, origin.target.bucket()).await
     }
 
     /// The CORS headers of a response to a page.

@@ -63,7 +63,7 @@ use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
 use liteio_tables::{self as tables, BasicCredentials, Maintenance, TablesService};
 use liteio_tier::Tiering;
-use liteio_wire::cors::{PageRequest, may_be_cached_without_origin};
+use liteio_wire::cors::{PageRequest, PreflightAnswer, may_be_cached_without_origin};
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Locale, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, ErrorCode, Reply};
@@ -244,9 +244,9 @@ impl Space {
         self.locale.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// True if the CORS rules allow this preflight request.
-    pub async fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
-        self.s3.preflight(headers, origin).await.is_ok()
+    /// The kind of answer that this space would give to a preflight request, without a trace in the logs.
+    pub async fn preflight_answer(&self, headers: &HeaderMap, origin: &Origin) -> PreflightAnswer {
+        self.s3.preflight_answer(headers, origin).await
     }
 
     /// Records that a request was for this space, with its operation if it is one of S3, S3 Vectors, IAM or STS.

@@ -53,7 +53,7 @@ mod slot;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use liteio_store::{ShiftedClock, Store, StoreImage};
 use tokio::sync::watch;
 
@@ -67,6 +67,7 @@ use self::requests::Requests;
 use self::slot::Slot;
 use liteio_access::state::App;
 use liteio_space::{MAIN, Space};
+use liteio_wire::cors::PreflightAnswer;
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{Allowance, Observer};
 use liteio_wire::origin::Origin;
@@ -253,7 +254,8 @@ impl TestApi {
 
     /// The space of a request: the one named in its header, else the one that knows its access key,
     /// else the main space. A preflight request, which browsers do not sign, goes to the first
-    /// space whose CORS rules allow it. The doubt is of the main space only.
+    /// space whose CORS rules allow it, else to the first that has its bucket. The doubt is of the
+    /// main space only.
     async fn slot_of(
         &self,
         request: &mut Request<bodies::TestBody>,
@@ -284,16 +286,7 @@ impl TestApi {
                 self.named.find(|slot| slot.space().knows(&key, token.as_deref()))
             }
             None if *request.method() == Method::OPTIONS => {
-                let mut found = None;
-                if !self.main.space().allows(request.headers(), origin).await {
-                    for slot in self.named.all() {
-                        if slot.space().allows(request.headers(), origin).await {
-                            found = Some(slot);
-                            break;
-                        }
-                    }
-                }
-                found
+                self.other_for_preflight(request.headers(), origin).await
             }
             None => None,
         };
@@ -301,6 +294,25 @@ impl TestApi {
             Some(slot) => (slot, None),
             None => (Arc::clone(&self.main), doubt),
         })
+    }
+
+    /// The space that answers a preflight request instead of the main one.
+    async fn other_for_preflight(&self, headers: &HeaderMap, origin: &Origin) -> Option<Arc<Slot>> {
+        let of_main = self.main.space().preflight_answer(headers, origin).await;
+        if of_main == PreflightAnswer::Allowed {
+            return None;
+        }
+        let mut refusing = None;
+        for slot in self.named.all() {
+            let answer = slot.space().preflight_answer(headers, origin).await;
+            match answer {
+                PreflightAnswer::Allowed => return Some(slot),
+                PreflightAnswer::Refused if refusing.is_none() => refusing = Some(slot),
+                PreflightAnswer::Refused | PreflightAnswer::NoBucket => {}
+            }
+        }
+        // Its error names the rules of the bucket, where the main space would say that there is no bucket.
+        refusing.filter(|_| of_main == PreflightAnswer::NoBucket)
     }
 }
 

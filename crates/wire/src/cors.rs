@@ -60,6 +60,17 @@ const EXPOSED: [&str; 31] = [
     "*",
 ];
 
+/// The kind of answer to a preflight request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreflightAnswer {
+    /// Rules of the bucket, or of the server, allow the request.
+    Allowed,
+    /// The bucket exists, and no rule allows the request.
+    Refused,
+    /// The bucket does not exist, and no rule of the server allows the request.
+    NoBucket,
+}
+
 /// The facts of a page's request that rules decide about.
 #[derive(Clone, Debug)]
 pub struct PageRequest {

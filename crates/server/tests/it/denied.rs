@@ -1,5 +1,7 @@
 //! The reason of a refused request, as the log has it.
 
+use serde_json::Value;
+
 use crate::command::{Running, liteio};
 use crate::harness::{RawRequest, User};
 use crate::iam::policy;
@@ -136,6 +138,37 @@ async fn the_missing_cors_rule_for_a_page_is_logged() {
     assert!(told[0].starts_with(none), "{log}");
     let other = "no CORS rule for GET from a page of http://localhost:5173\"";
     assert!(told[1].starts_with(other), "{log}");
+}
+
+/// The main space is asked first: its reason is not that of the space that answers.
+#[tokio::test]
+async fn a_preflight_is_logged_with_the_reason_of_the_space_that_answers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--test-api", "--address", "127.0.0.1:0"]);
+    let server = Running::start(&mut command);
+    let address = server.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let request = |method, path| RawRequest::of_s3(address, "us-east-1", method, path);
+    let made = request("POST", "/_liteio/test/spaces").anonymous().send().await.expect_status(201);
+    let made: Value = serde_json::from_slice(&made.body).expect("JSON");
+    let text = |field: &str| made[field].as_str().expect("text").to_owned().leak();
+    let owner = User { access_key: text("access_key"), secret_key: text("secret_key"), id: "" };
+    let rules = "<CORSConfiguration><CORSRule><AllowedOrigin>http://app.example.com</AllowedOrigin>\
+                 <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+    for (path, body) in [("/mine", ""), ("/mine?cors", rules)] {
+        request("PUT", path).by(owner).body(body).send().await.expect_status(200);
+    }
+    for (page, status) in [("http://app.example.com", 200), ("http://localhost:5173", 403)] {
+        let asks = [("origin", page), ("access-control-request-method", "GET")];
+        let asked = request("OPTIONS", "/mine/key").anonymous().headers(&asks);
+        asked.send().await.expect_status(status);
+    }
+    let (_, log) = server.signal("TERM");
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("method=OPTIONS")).collect();
+    assert_eq!(told.len(), 2, "{log}");
+    assert!(!told[0].contains("denied="), "{log}");
+    let reason = "denied=\"no CORS rule for GET from a page of http://localhost:5173\"";
+    assert!(told[1].contains(reason), "{log}");
 }
 
 /// AWS has one sentence for many faults of a policy, and the AWS CLI shows nothing else of the answer.

@@ -159,6 +159,35 @@ async fn preflights_are_answered_by_the_space_that_allows_them() {
 }
 
 #[tokio::test]
+async fn a_preflight_that_no_space_allows_is_refused_by_the_one_that_has_the_bucket() {
+    let server = server().await;
+    server.bucket("of-main").await;
+    let user = space(&server, "one").await;
+    let rules = "<CORSConfiguration><CORSRule><AllowedOrigin>http://one.test</AllowedOrigin>\
+                 <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+    for (path, body) in [
+        ("/plain", ""),
+        ("/ruled", ""),
+        ("/ruled?cors", rules),
+        ("/of-main", ""),
+        ("/of-main?cors", rules),
+    ] {
+        server.request("PUT", path).by(user).body(body).send().await.expect_status(200);
+    }
+    let asks = [("origin", "http://third.test"), ("access-control-request-method", "GET")];
+    for (path, told) in [
+        ("/plain/key", "CORS is not enabled for this bucket."),
+        ("/ruled/key", "This CORS request is not allowed."),
+        ("/of-main/key", "CORS is not enabled for this bucket."),
+        ("/of-nobody/key", "Bucket not found"),
+    ] {
+        let preflight = server.request("OPTIONS", path).anonymous().headers(&asks);
+        let reply = preflight.send().await.expect_error(403, "AccessForbidden");
+        assert!(reply.element("Message").contains(told), "{path}: {}", reply.text());
+    }
+}
+
+#[tokio::test]
 async fn requests_that_began_before_a_reset_are_not_kept_after_it() {
     let server = server().await;
     let user = space(&server, "one").await;
