@@ -305,8 +305,9 @@ impl TestApi {
     }
 
     pub(super) async fn set_time(&self, space: Option<&str>, now: &str) -> Result<(), ApiError> {
-        let now: Timestamp = now.parse().map_err(|_| {
-            bad_request("\"now\" is a time as in RFC 3339, such as 2026-01-01T00:00:00Z.")
+        let now: Timestamp = now.parse().map_err(|_| match is_too_late(now) {
+            true => no_such_time(),
+            false => bad_request("\"now\" is a time as in RFC 3339, such as 2026-01-01T00:00:00Z."),
         })?;
         let slot = self.slot(space)?;
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
@@ -409,7 +410,16 @@ pub(super) fn no_space(name: &str) -> ApiError {
 }
 
 fn no_such_time() -> ApiError {
-    bad_request("The clock shows times from 1970 to 9999.")
+    bad_request("The clock shows times from 1970-01-01 to 9999-12-30.")
+}
+
+/// True for a time in RFC 3339 that is later than the latest [`Timestamp`], which is on the day before the last of the year 9999.
+fn is_too_late(time: &str) -> bool {
+    let date = time.trim_start_matches('+').split_once('-');
+    date.is_some_and(|(year, rest)| {
+        year.parse().is_ok_and(|year: u32| year >= 9999)
+            && format!("2000-{rest}").parse::<Timestamp>().is_ok()
+    })
 }
 
 fn not_implemented(message: &'static str) -> ApiError {

@@ -144,6 +144,24 @@ async fn what_it_does_not_understand_it_refuses() {
 }
 
 #[tokio::test]
+async fn a_time_that_the_clock_cannot_show_is_told_from_a_text_that_is_none() {
+    let server = server().await;
+    for (now, told) in [
+        ("9999-12-31T00:00:00.000Z", "from 1970-01-01 to 9999-12-30"),
+        ("+010000-01-01T00:00:00.000Z", "from 1970-01-01 to 9999-12-30"),
+        ("1969-12-31T23:59:59Z", "from 1970-01-01 to 9999-12-30"),
+        ("9999-12-32T00:00:00Z", "RFC 3339"),
+        ("2026-02-29T00:00:00Z", "RFC 3339"),
+        ("9999-12-31", "RFC 3339"),
+        ("tomorrow", "RFC 3339"),
+    ] {
+        let refused = ask(&server, "PUT", "/clock", &json!({ "now": now })).await;
+        let text = refused.expect_error(400, "InvalidRequest").text();
+        assert!(text.contains(told), "{now}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_reset_makes_everything_as_it_was_at_the_start() {
     let server = server().await;
     let other = space(&server, "other").await;
