@@ -139,7 +139,7 @@ use std::sync::Arc;
 use s3s::{S3Request, S3Response, S3Result};
 
 pub use self::document::holds_body;
-pub use self::route::{known_operation, operation_names, operation_of};
+pub use self::route::{Level, known_operation, level_of, operation_names, operation_of};
 pub use self::service::S3Service;
 use liteio_access::state::App;
 

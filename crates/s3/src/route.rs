@@ -35,10 +35,13 @@ pub(super) struct Route {
 }
 
 /// The kind of resource in the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// No bucket.
     Service,
+    /// A bucket.
     Bucket,
+    /// A bucket and a key.
     Key,
 }
 
@@ -117,6 +120,12 @@ pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Optio
 /// The static name of an operation, if it exists.
 pub fn known_operation(name: &str) -> Option<&'static str> {
     S3Api::ROUTES.iter().map(|route| route.operation).find(|known| *known == name)
+}
+
+/// The kind of resource that requests of an operation have in their path; `None` if S3 has no such operation.
+pub fn level_of(operation: &str) -> Option<Level> {
+    let routes = S3Api::ROUTES.iter().filter(|route| route.operation == operation);
+    routes.map(|route| route.level).max()
 }
 
 impl Route {

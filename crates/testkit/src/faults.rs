@@ -8,7 +8,7 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::filters::unknown_operation;
+use super::filters::{check_names, unknown_operation};
 use super::glob::Glob;
 use super::guard::bad_request;
 use liteio_wire::reply::{ApiError, Dialect};
@@ -120,10 +120,11 @@ pub(super) struct ListedFault {
 }
 
 impl FaultRule {
-    /// Refuses a pattern that fits none of these operations: the rule would never apply.
+    /// Refuses a pattern that fits none of these operations, and one of a name that their requests do not have: the rule would never
+    /// apply.
     ///
     /// # Errors
-    /// `InvalidRequest`, with the nearest name.
+    /// `InvalidRequest`, with the nearest name, or the pattern to leave out.
     pub(super) fn check_operation(&self, known: &[&'static str]) -> Result<(), ApiError> {
         let Some(pattern) = &self.operation else { return Ok(()) };
         if pattern.len() > TEXT_BYTES_MAX {
@@ -134,7 +135,7 @@ impl FaultRule {
                 "There is no operation {} of S3, S3 Vectors, IAM or STS, so the rule would never apply: {}",
                 unknown.shown, unknown.advice
             ))),
-            None => Ok(()),
+            None => check_names(pattern, self.bucket.as_deref(), self.key.as_deref(), known),
         }
     }
 

@@ -1,11 +1,13 @@
 //! Names in filters of the history: a mistyped one would match nothing, and a test would wait for its time limit.
 
+use liteio_s3::Level;
 use liteio_store::EventKind;
 use liteio_wire::nearest::nearest;
 use liteio_wire::reply::ApiError;
 
 use super::glob::Glob;
 use super::guard::bad_request;
+use super::operation::level_of;
 
 /// Characters of a wrong text that a message shows.
 const SHOWN_CHARACTERS_MAX: usize = 100;
@@ -30,6 +32,30 @@ pub(super) fn check_operation(pattern: &str, known: &[&'static str]) -> Result<(
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses a pattern of a bucket or a key beside operations whose requests name none: no request would match both.
+///
+/// # Errors
+/// `InvalidRequest`, with the pattern to leave out.
+pub(super) fn check_names(
+    operation: &str,
+    bucket: Option<&str>,
+    key: Option<&str>,
+    known: &[&'static str],
+) -> Result<(), ApiError> {
+    let glob = Glob::new(operation);
+    let fitting = known.iter().filter(|name| glob.matches(name));
+    let Some(level) = fitting.map(|name| level_of(name)).max() else { return Ok(()) };
+    for (name, pattern, needed) in [("bucket", bucket, Level::Bucket), ("key", key, Level::Key)] {
+        // The name of such a request is empty.
+        if level < needed && pattern.is_some_and(|pattern| !Glob::new(pattern).matches("")) {
+            return Err(bad_request(format!(
+                "No request of {operation:?} is for one {name}, so that none would match: leave {name} out."
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A pattern that fits no operation.
@@ -71,14 +97,24 @@ const METHODS: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST",
 /// Refuses a method in small letters, or one that HTTP does not have.
 ///
 /// # Errors
-/// `InvalidRequest`, with the methods.
+/// `InvalidRequest`, with the method that was meant, or all methods.
 pub(super) fn method_pattern(pattern: &str) -> Result<Glob, ApiError> {
     let glob = Glob::new(pattern);
     if METHODS.iter().any(|method| glob.matches(method)) {
         return Ok(glob);
     }
-    let known = METHODS.join(", ");
-    Err(bad_request(format!("No request will have the method {pattern:?}: methods are {known}.")))
+    // Also of a pattern in small letters.
+    let in_capitals = pattern.to_ascii_uppercase();
+    let capitals = Glob::new(&in_capitals);
+    let meant = match METHODS.iter().any(|method| capitals.matches(method)) {
+        true => Some(&*in_capitals),
+        false => nearest(pattern, METHODS),
+    };
+    let advice = match meant {
+        Some(meant) => format!("did you mean {meant:?}?"),
+        None => format!("methods are {}.", METHODS.join(", ")),
+    };
+    Err(bad_request(format!("No request will have the method {pattern:?}: {advice}")))
 }
 
 /// Refuses what no status of HTTP is, such as `4xx`.
@@ -149,6 +185,53 @@ mod tests {
     fn a_long_pattern_is_shown_in_part() {
         let unknown = unknown_operation(&"x".repeat(5000), &KNOWN).expect("no operation");
         assert_eq!(unknown.shown.len(), SHOWN_CHARACTERS_MAX + 2);
+    }
+
+    #[test]
+    fn the_method_that_was_meant_is_told() {
+        for (pattern, told) in [
+            ("put", Some("did you mean \"PUT\"?")),
+            ("p*", Some("did you mean \"P*\"?")),
+            ("GETS", Some("did you mean \"GET\"?")),
+            ("PutObject", Some("methods are DELETE, GET, ")),
+            ("PUT", None),
+            ("P*", None),
+        ] {
+            let refused = method_pattern(pattern).err().map(|error| error.message().to_owned());
+            assert_eq!(refused.is_some(), told.is_some(), "{pattern}: {refused:?}");
+            let refused = refused.unwrap_or_default();
+            assert!(refused.contains(told.unwrap_or_default()), "{pattern}: {refused}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_request_of_the_operation_has_are_refused() {
+        let known = [
+            "CreateBucket",
+            "DeleteObject",
+            "DeleteObjects",
+            "ListBuckets",
+            "CreateVectorBucket",
+            "PutVectors",
+            "CreateUser",
+        ];
+        for (operation, bucket, key, is_taken) in [
+            ("DeleteObjects", Some("b"), None, true),
+            ("DeleteObjects", None, Some("k"), false),
+            ("DeleteObjects", None, Some("*"), true),
+            ("DeleteObject*", None, Some("k"), true),
+            ("CreateBucket", None, Some("k"), false),
+            ("Create*Bucket", None, Some("k"), false),
+            ("ListBuckets", Some("b"), None, false),
+            ("CreateVectorBucket", Some("b"), None, true),
+            ("CreateVectorBucket", None, Some("i"), false),
+            ("PutVectors", Some("b"), Some("i"), true),
+            ("*", Some("b"), Some("k"), true),
+            ("Admin*", Some("b"), None, true),
+        ] {
+            let checked = check_names(operation, bucket, key, &known);
+            assert_eq!(checked.is_ok(), is_taken, "{operation} {bucket:?} {key:?}");
+        }
     }
 
     #[test]

@@ -54,6 +54,18 @@ fn has_content_type(headers: &HeaderMap, essence: &str) -> bool {
     content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with(essence))
 }
 
+/// The names that patterns of a bucket and a key can match in requests of an operation: of S3 Vectors the vector bucket and the index. An
+/// operation of another service counts as if its requests had both.
+pub(super) fn level_of(operation: &str) -> s3::Level {
+    match (s3::level_of(operation), operation) {
+        (Some(level), _) => level,
+        (None, "ListVectorBuckets") => s3::Level::Service,
+        (None, "ListIndexes") => s3::Level::Bucket,
+        (None, name) if name.contains("VectorBucket") => s3::Level::Bucket,
+        (None, _) => s3::Level::Key,
+    }
+}
+
 /// The name of the operation, if known.
 ///
 /// # Errors

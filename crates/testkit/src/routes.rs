@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::events::EventFilter;
 use super::faults::FaultRule;
-use super::filters::{check_operation, event_names, method_pattern, status_pattern};
+use super::filters::{check_names, check_operation, event_names, method_pattern, status_pattern};
 use super::glob::Glob;
 use super::guard::bad_request;
 use super::history::{Happened, History};
@@ -247,6 +247,7 @@ impl TestApi {
     fn request_filter(&self, query: &Query) -> Result<RequestFilter, ApiError> {
         if let Some(pattern) = query.get("operation") {
             check_operation(pattern, &self.recorded)?;
+            check_names(pattern, query.get("bucket"), query.get("key"), &self.recorded)?;
         }
         Ok(RequestFilter {
             operation: query.glob("operation"),

@@ -368,7 +368,9 @@ async fn requests_are_kept_without_their_secrets() {
         ("operation=DeleteObjectCommand", "DeleteObject"),
         ("operation=s3:DeleteObject", "DeleteObject"),
         ("operation=Foo", "names of AWS"),
+        ("method=get", "did you mean"),
         ("method=get", "GET"),
+        ("operation=DeleteObjects&key=b", "leave key out"),
         ("method=FETCH", "DELETE, GET"),
         ("status=4xx", "4??"),
     ] {

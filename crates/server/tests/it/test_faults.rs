@@ -53,6 +53,16 @@ async fn a_rule_that_would_never_apply_is_refused_with_the_name_that_was_meant()
         let told = told.replace("\\\"", "\"").replace("&quot;", "\"");
         assert!(told.contains(expected), "{operation}: {told}");
     }
+    for (names, rule) in [
+        ("leave key out", json!({ "operation": "DeleteObjects", "key": "b", "status": 500 })),
+        ("leave key out", json!({ "operation": "CreateBucket", "key": "b*", "status": 500 })),
+        ("leave bucket out", json!({ "operation": "ListBuckets", "bucket": "b", "status": 500 })),
+    ] {
+        let told = ask(&server, "POST", "/faults", &rule).await.expect_status(400).text();
+        assert!(told.contains(names), "{rule}: {told}");
+    }
+    let rule = json!({ "operation": "DeleteObject*", "key": "b", "status": 500 });
+    tell(&server, "POST", "/faults", rule, 201).await;
     for operation in ["*Object*", "GetObject?cl", "AssumeRole", "DeleteIndex", "*"] {
         let rule = json!({ "operation": operation, "bucket": "none", "status": 503 });
         tell(&server, "POST", "/faults", rule, 201).await;
