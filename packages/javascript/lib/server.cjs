@@ -97,7 +97,7 @@ async function startServer(given) {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`port is a number from 1 to 65535, or 0 for a free one, not ${inspect(port)}`);
   }
-  checkSettings(args, environment);
+  checkSettings({ args, environment, buckets, seed, profile });
   const pair = profile === "minio" ? ["minioadmin", "minioadmin"] : ["liteio", "liteio123"];
   const { accessKeyId = pair[0], secretAccessKey = pair[1] } = options;
   const command = [

@@ -51,8 +51,23 @@ const VARIABLES = {
   LITEIO_DATA_DIR: DATA,
 };
 
-/** Refuses a flag or a variable that is an option of its own, and a flag with its value as a shell would have it. */
-function checkSettings(args, environment) {
+// Variables that an option takes the place of, if it is given.
+const OF_OPTIONS = {
+  LITEIO_BUCKET: "buckets",
+  LITEIO_BUCKET_FILE: "buckets",
+  MINIO_DEFAULT_BUCKETS: "buckets",
+  initialBuckets: "buckets",
+  COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS: "buckets",
+  COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS: "buckets",
+  LITEIO_SEED: "seed",
+  LITEIO_PROFILE: "profile",
+};
+
+/**
+ * Refuses a flag or a variable that is an option of its own, a variable beside the option or flag that takes its place, and a flag
+ * with its value as a shell would have it.
+ */
+function checkSettings({ args, environment, buckets, seed, profile }) {
   const joined = args.find((it) => /^--?[a-z][^\s=]* /.test(it));
   if (joined) {
     const [flag, ...value] = joined.split(" ");
@@ -66,6 +81,14 @@ function checkSettings(args, environment) {
   for (const name of Object.keys(environment)) {
     if (Object.hasOwn(VARIABLES, name)) {
       throw new TypeError(`environment has ${name}: ${VARIABLES[name]}`);
+    }
+    const [, setting] = /^LITEIO_(\w+)$/.exec(name) ?? [];
+    const flag = setting && `--${setting.toLowerCase().replaceAll("_", "-")}`;
+    const option = OF_OPTIONS[name];
+    const isGiven = { buckets: buckets.length > 0, seed: seed !== undefined, profile: profile !== undefined }[option];
+    if (isGiven || args.some((it) => flagOf(it) === flag)) {
+      const beside = isGiven ? `the option ${option}` : `${flag} in args`;
+      throw new TypeError(`environment has ${name}, which has no effect beside ${beside}: give one of them`);
     }
   }
 }

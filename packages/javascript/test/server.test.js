@@ -235,6 +235,14 @@ test("flags and variables that are options are refused with the option", async (
     [{ environment: { AWS_REGION: "eu-west-1" } }, /environment has AWS_REGION: use the option region/],
     [{ environment: { MINIO_SITE_REGION: "eu-west-1" } }, /use the option region/],
     [{ environment: { LITEIO_DATA_DIR: "data" } }, /use the option dataDir/],
+    [
+      { environment: { LITEIO_BUCKET: "a" }, buckets: ["b"] },
+      /environment has LITEIO_BUCKET, which has no effect beside the option buckets: give one of them/,
+    ],
+    [{ environment: { MINIO_DEFAULT_BUCKETS: "a" }, buckets: ["b"] }, /beside the option buckets/],
+    [{ environment: { LITEIO_SEED: "a" }, seed: "b" }, /beside the option seed/],
+    [{ environment: { LITEIO_PROFILE: "minio" }, profile: "minio" }, /beside the option profile/],
+    [{ environment: { LITEIO_LOG_FORMAT: "json" }, args: ["--log-format=text"] }, /beside --log-format in args/],
     [{ port: "9123" }, /port is a number from 1 to 65535, or 0 for a free one, not '9123'/],
     [{ port: 65_536 }, /not 65536/],
   ];

@@ -189,6 +189,20 @@ def test_a_variable_that_is_an_option_is_refused(variable, option):
             refused(environment={variable: "1"})
 
 
+@pytest.mark.parametrize("variable, others, beside", [
+    ("LITEIO_BUCKET", {"buckets": ["letters"]}, r"buckets=… \(--bucket\)"),
+    ("LITEIO_BUCKET_FILE", {"buckets": ["letters"]}, r"buckets=… \(--bucket\)"),
+    ("MINIO_DEFAULT_BUCKETS", {"buckets": ["letters"]}, r"buckets=… \(--bucket\)"),
+    ("LITEIO_SEED", {"seed": "seed"}, r"seed=… \(--seed\)"),
+    ("LITEIO_PROFILE", {"profile": "minio"}, r"profile=… \(--profile\)"),
+    ("LITEIO_BUCKET", {"arguments": ["--bucket=letters"]}, r"buckets=… \(--bucket\)"),
+])
+def test_a_variable_beside_the_option_that_takes_its_place_is_refused(variable, others, beside):
+    message = f"^environment has {variable}, which has no effect beside {beside}: give one of them$"
+    with pytest.raises(TypeError, match=message):
+        liteio.Server(environment={variable: "photos"}, **others)
+
+
 @pytest.mark.parametrize("others", [{}, {"LITEIO_LOG_FORMAT": "json"}])
 @pytest.mark.parametrize("name", ["LITEIO_BUKET", "MINIO_ROOT_USR"])
 def test_a_variable_that_the_server_does_not_know_is_refused(name, others):

@@ -12,7 +12,7 @@ from ._filesystems import forget_filesystems
 from ._names import with_known_names
 from ._options import Path, Strings
 from ._process import Process
-from ._settings import accepts_any_key, check_known, check_settings
+from ._settings import accepts_any_key, check_effect, check_known, check_settings
 from ._space import Space, inherited_environment
 
 ServerType = TypeVar("ServerType", bound="Server")
@@ -81,6 +81,7 @@ class Server(Space):
             self._command += ["--profile", profile]
         self._command += arguments
         self._given_environment = dict(environment or {})
+        check_effect(self._command, self._given_environment)
         self._accepts_any_key = accepts_any_key(profile, arguments, self._given_environment)
         self._environment = inherited_environment({
             "LITEIO_ACCESS_KEY": self.access_key,

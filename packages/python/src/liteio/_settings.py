@@ -39,6 +39,19 @@ VARIABLES: Dict[str, str] = {
     "LITEIO_DATA_DIR": DATA,
 }
 
+# Variables that have no effect beside the flag of an option, and this flag.
+OPTIONS: Dict[str, str] = {"--bucket": "buckets=…", "--seed": "seed=…", "--profile": "profile=…"}
+FLAG_BESIDE: Dict[str, str] = {
+    "LITEIO_BUCKET": "--bucket",
+    "LITEIO_BUCKET_FILE": "--bucket",
+    "MINIO_DEFAULT_BUCKETS": "--bucket",
+    "initialBuckets": "--bucket",
+    "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS": "--bucket",
+    "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS": "--bucket",
+    "LITEIO_SEED": "--seed",
+    "LITEIO_PROFILE": "--profile",
+}
+
 # Profiles whose servers check no signature.
 OPEN_PROFILES = ("localstack", "s3mock")
 TRUE = ("1", "true", "t", "yes", "y", "on")
@@ -53,6 +66,15 @@ def check_settings(arguments: Iterable[str], environment: Optional[Mapping[str, 
     for name in environment or {}:
         if name in VARIABLES:
             raise TypeError(f"environment has {name}: {VARIABLES[name]}")
+
+
+def check_effect(command: Iterable[str], environment: Mapping[str, str]) -> None:
+    """Raises TypeError for a variable beside the option that takes its place."""
+    flags = {flag_of(argument) for argument in command}
+    for name in environment:
+        flag = FLAG_BESIDE.get(name, "")
+        if flag in flags:
+            raise TypeError(f"environment has {name}, which has no effect beside {OPTIONS[flag]} ({flag}): give one of them")
 
 
 def check_known(environment: Mapping[str, str], log: str) -> None:

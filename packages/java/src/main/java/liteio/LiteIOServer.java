@@ -252,6 +252,7 @@ public final class LiteIOServer extends LiteIOSpace {
             }
             Binary found = Binary.find(binary, System.getenv());
             List<String> command = command(found.path());
+            environment.keySet().forEach(name -> Reserved.checkEffect(name, command));
             try {
                 return new LiteIOServer(new ServerProcess(command, variables()), this);
             } catch (LiteIOException error) {

@@ -2,6 +2,7 @@ package liteio;
 
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -37,7 +38,27 @@ final class Reserved {
                 .forEach(each -> VARIABLES.put(each, DATA));
     }
 
+    /** Flags that the builder sets, with their methods. */
+    private static final Map<String, String> METHODS =
+            Map.of("--bucket", "buckets(…)", "--seed", "seed(…)", "--profile", "profile(…)");
+
+    /** Variables of other programs, and of files, whose place the flag of the buckets takes. */
+    private static final List<String> OF_BUCKETS = List.of("LITEIO_BUCKET_FILE", "MINIO_DEFAULT_BUCKETS", "initialBuckets",
+            "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS");
+
     private Reserved() {}
+
+    /** Refuses a variable beside the flag that takes its place. */
+    static void checkEffect(String variable, List<String> command) {
+        String flag = OF_BUCKETS.contains(variable) ? "--bucket"
+                : variable.startsWith("LITEIO_")
+                        ? "--" + variable.substring("LITEIO_".length()).toLowerCase(Locale.ROOT).replace('_', '-')
+                        : null;
+        if (command.stream().anyMatch(argument -> argument.split("=", 2)[0].equals(flag))) {
+            throw new IllegalArgumentException(variable + " has no effect beside "
+                    + METHODS.getOrDefault(flag, flag + " of arguments(…)") + ": give one of them");
+        }
+    }
 
     static void checkArgument(String argument) {
         String flag = argument.split("=", 2)[0];

@@ -94,6 +94,12 @@ class ServerTest {
         checkRefused("builder().port(…)", () -> builder.environment("LITEIO_ADDRESS", "127.0.0.1:1"));
         checkRefused("plain HTTP only", () -> builder.environment("LITEIO_TLS_CERT", "cert.pem"));
         builder.arguments("--console", "off", "--no-auth").environment("LITEIO_LOG", "info");
+        checkRefused("LITEIO_BUCKET has no effect beside buckets(…): give one of them",
+                () -> LiteIOServer.builder().buckets("photos").environment("LITEIO_BUCKET", "letters").start());
+        checkRefused("LITEIO_PROFILE has no effect beside profile(…)",
+                () -> LiteIOServer.builder().environment("LITEIO_PROFILE", "minio").profile("minio").start());
+        checkRefused("LITEIO_LOG_FORMAT has no effect beside --log-format of arguments(…)",
+                () -> LiteIOServer.builder().arguments("--log-format=json").environment("LITEIO_LOG_FORMAT", "text").start());
     }
 
     private static void checkRefused(String message, Executable option) {
