@@ -43,7 +43,7 @@ func (s *Space) Fault(t testing.TB, rule Rule) *Fault {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
-		// Reset, ClearFaults or Remove may already have removed it.
+		// The server may have stopped, and its rules with it.
 		_ = fault.Remove()
 	})
 	return fault
@@ -108,7 +108,11 @@ func (f *Fault) Hits() (int, error) {
 	return 0, fmt.Errorf("the fault %s is not in force any more", f.ID)
 }
 
-// Remove removes the rule.
+// Remove removes the rule, unless ClearFaults or Reset has.
 func (f *Fault) Remove() error {
-	return f.space.call("DELETE", "/faults/"+url.PathEscape(f.ID), nil, nil)
+	err := f.space.call("DELETE", "/faults/"+url.PathEscape(f.ID), nil, nil)
+	if isNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -130,6 +130,7 @@ func TestAFaultIsInForceAsOftenAsItSays(t *testing.T) {
 		t.Errorf("%d hits, %v", hits, err)
 	}
 	need(t, fault.Remove())
+	need(t, fault.Remove())
 	if _, err := fault.Hits(); err == nil {
 		t.Error("a rule that was removed has hits")
 	}

@@ -139,6 +139,7 @@ export class Fault {
   readonly rule: FaultRule;
   /** Number of requests that matched the rule. */
   hits(): Promise<number>;
+  /** No effect if it is removed already, such as by clearFaults() or reset(). */
   remove(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -2,7 +2,7 @@
 // A space: its own buckets, vector buckets and users, selected by its credentials.
 
 const { inspect } = require("node:util");
-const { LiteIOError, TestApiError, WaitTimeout } = require("./errors.cjs");
+const { LiteIOError, TestApiError, TestApiMissing, WaitTimeout } = require("./errors.cjs");
 const { checkOptions, limitArguments, outward, inward, shown } = require("./names.cjs");
 
 // Names with the kinds of their values.
@@ -48,9 +48,9 @@ function snapshotPath(method, name) {
   return `/snapshots/${encodeURIComponent(name)}`;
 }
 
-/** The end of a block may find nothing to delete: a reset removes rules, too. */
+/** What is to be deleted may be gone already: a reset removes rules, too. */
 function unlessGone(error) {
-  if (!(error instanceof TestApiError) || error.status !== 404) {
+  if (!(error instanceof TestApiError) || error instanceof TestApiMissing || error.status !== 404) {
     throw error;
   }
 }
@@ -237,11 +237,11 @@ class Fault {
   }
 
   async remove() {
-    await this.space.call("DELETE", `/faults/${encodeURIComponent(this.id)}`);
+    await this.space.call("DELETE", `/faults/${encodeURIComponent(this.id)}`).catch(unlessGone);
   }
 
   async [asyncDispose]() {
-    await this.remove().catch(unlessGone);
+    await this.remove();
   }
 }
 

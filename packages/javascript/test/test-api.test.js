@@ -128,6 +128,15 @@ withSpace("a fault is in force as often as it says", async (space, server) => {
   await assert.rejects(fault.hits(), /not in force/);
 });
 
+withSpace("a fault that is removed already can be removed", async (space) => {
+  for (const removeAll of [() => space.clearFaults(), () => space.reset()]) {
+    const fault = await space.fault({ status: 503 });
+    await removeAll();
+    await fault.remove();
+  }
+  assert.deepEqual(await space.faults(), []);
+});
+
 withSpace("the SDK tries again after a fault", async (space) => {
   await put(space);
   await space.fault({ operation: "GetObject", status: 500, times: 1 });

@@ -27,7 +27,8 @@ class Fault:
         raise LiteIOError(f"the fault {self.id} is not in force any more")
 
     def remove(self) -> None:
-        self._control.call("DELETE", f"/faults/{self.id}", query={"space": self._space})
+        """Removes the rule, unless clear_faults() or a reset has."""
+        self._control.delete(f"/faults/{self.id}", query={"space": self._space})
 
     def __enter__(self) -> Fault:
         return self
@@ -38,8 +39,7 @@ class Fault:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        # A reset may have removed it.
-        self._control.delete(f"/faults/{self.id}", query={"space": self._space})
+        self.remove()
 
     def __repr__(self) -> str:
         return f"Fault({self.id}, {self.rule})"

@@ -41,17 +41,11 @@ public final class Fault implements AutoCloseable {
         }
     }
 
-    /**
-     * Removes the rule.
-     *
-     * @throws LiteIOException if it is removed already
-     */
+    /** Removes the rule, unless that has happened, such as by a reset. */
     public void remove() {
-        keepHits();
-        space.call("DELETE", "/faults/" + Control.segment(id), null);
+        close();
     }
 
-    /** Removes the rule, unless that has happened. */
     @Override
     public void close() {
         keepHits();

@@ -111,7 +111,7 @@ class TestApiTest {
         assertEquals("body", get());
         assertEquals(2, fault.hits());
         fault.remove();
-        assertThrows(LiteIOException.class, fault::remove);
+        fault.remove();
     }
 
     @Test
@@ -192,7 +192,7 @@ class TestApiTest {
         LiteIOSpace other = server.space();
         Fault fault = other.fault(Rule.of().status(503));
         other.reset();
-        assertThrows(LiteIOException.class, fault::remove);
+        fault.remove();
         fault.close();
         other.close();
         fault.close();
