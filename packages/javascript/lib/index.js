@@ -4,4 +4,5 @@ import liteio from "./index.cjs";
 export const {
   startServer, connect, findBinary, useEnvironment, Server, MainSpace, Space, Fault, Clock,
   LiteIOError, BinaryNotFound, StartFailed, TestApiError, TestApiMissing, WaitTimeout,
+  useServer, useSpace,
 } = liteio;

@@ -25,6 +25,11 @@ const CONCURRENT =
   "Jest runs no hooks for test.concurrent, so that such tests would share the buckets of the test before: put them into a file " +
   "without useSpace() and useServer(), with startServer() in beforeAll and `await server.space()` in each test";
 
+// Bun takes the functions of Jest for its own.
+const ANOTHER =
+  "liteio/jest is for test files that Jest runs, and this is another runner, such as that of Bun: use startServer() and " +
+  'useEnvironment() of liteio there: docs/javascript.md, "Another runner"';
+
 /** Refuses concurrent tests in this file, each of which has its own `test`. */
 function refuseConcurrent() {
   // Also for `concurrent.each`, `concurrent.only.each` and the others.
@@ -34,7 +39,11 @@ function refuseConcurrent() {
       throw new LiteIOError(CONCURRENT);
     },
   });
-  test.concurrent = refused;
+  try {
+    test.concurrent = refused;
+  } catch (cause) {
+    throw new LiteIOError(ANOTHER, { cause });
+  }
 }
 
 exports.useSpace = (options) => {

@@ -682,6 +682,20 @@ test.concurrent("another file has its own spaces", async () => {
     );
   }
 }
+// Bun has functions of its own under the name of Jest's, and does not let them be changed.
+check(
+  "Another runner with the helpers of Jest",
+  {
+    "a.test.cjs": `
+const Module = require("node:module");
+const load = Module._load;
+Module._load = (name, ...rest) => (name === "@jest/globals" ? { test: Object.freeze(() => {}) } : load(name, ...rest));
+require("liteio/jest").useSpace();
+`,
+  },
+  ["--test"],
+  { status: 1, seen: /another runner, such as that of Bun: use startServer\(\) and useEnvironment\(\) of liteio/ },
+);
 check(
   "Vitest with the helpers of Jest",
   { "a.test.js": 'import { useSpace } from "liteio/jest"; useSpace();' },

@@ -12,7 +12,9 @@ import { inspect } from "node:util";
 import {
   S3Client, CreateBucketCommand, GetBucketVersioningCommand, GetObjectCommand, ListBucketsCommand, PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { BinaryNotFound, LiteIOError, StartFailed, TestApiMissing, connect, findBinary, startServer, useEnvironment } from "liteio";
+import {
+  BinaryNotFound, LiteIOError, StartFailed, TestApiMissing, connect, findBinary, startServer, useEnvironment, useServer, useSpace,
+} from "liteio";
 import { isOpen, text, untilClosed, withServer } from "./harness.js";
 
 async function buckets(space) {
@@ -361,6 +363,13 @@ withServer("without the test API a call says what is missing", { environment: { 
 test("CommonJS has the same functions", async () => {
   const required = createRequire(import.meta.url)("liteio");
   assert.equal(required.startServer, startServer);
+});
+
+test("the helpers of test runners say where they are", async () => {
+  for (const [name, helper] of Object.entries({ useSpace, useServer })) {
+    const told = `${name} belongs to a test runner: import it from liteio/vitest, liteio/jest or liteio/node-test instead of liteio`;
+    assert.throws(helper, (error) => error instanceof LiteIOError && error.message === told);
+  }
 });
 
 inDirectory("the binary is looked for", async (directory) => {
