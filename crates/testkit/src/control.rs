@@ -417,7 +417,7 @@ fn no_such_time() -> ApiError {
 fn is_too_late(time: &str) -> bool {
     let date = time.trim_start_matches('+').split_once('-');
     date.is_some_and(|(year, rest)| {
-        year.parse().is_ok_and(|year: u32| year >= 9999)
+        year.parse::<u32>().is_ok_and(|year| year >= 9999)
             && format!("2000-{rest}").parse::<Timestamp>().is_ok()
     })
 }
