@@ -40,6 +40,8 @@ pub struct Plan {
     generation: Generation,
     base: Manifest,
     moment: Moment,
+    /// The reason why a base of a later generation, which may have led to the moment, cannot be used.
+    passed_over: Option<String>,
 }
 
 /// The result of a restore.
@@ -90,9 +92,13 @@ impl Repository {
                 Moment::Number { number, .. } => base.complete_at <= number,
             });
             if let Some(base) = base.cloned() {
-                return Ok(Plan { generation, base, moment });
+                return Ok(Plan { generation, base, moment, passed_over: damaged });
             }
-            damaged = damaged.or(generation.damaged.into_iter().next());
+            let is_later =
+                matches!(moment, Moment::Time(time_ms) if generation.begin_ms() > time_ms);
+            if !is_later {
+                damaged = damaged.or(generation.damaged.into_iter().next());
+            }
         }
         if let Some(damaged) = damaged {
             return Err(Error::Damaged(damaged));
@@ -223,10 +229,14 @@ impl Repository {
         to: &Restore,
         progress: Progress<'_>,
     ) -> Result<Restored, Error> {
-        let Plan { generation, base, moment } = plan;
+        let Plan { generation, base, moment, passed_over } = plan;
         let mut restored =
             Restored { generation: generation.name(), number: base.start, ..Restored::default() };
         restored.next_segment = base.first_segment;
+        if let Some(reason) = passed_over {
+            restored.left_out += 1;
+            restored.tell(format!("a later generation cannot be used: {reason}"));
+        }
         for index in 0..base.chunks {
             let name = Name::Chunk { generation: generation.id, base: base.start, index };
             let chunk = Chunk::decode(&name.to_string(), &self.read(name)?, self.id)?;
@@ -291,6 +301,8 @@ impl Repository {
         progress: Progress<'_>,
     ) -> Result<(), Error> {
         let mut packs = Packs::new(self);
+        // Blobs that are tried once more at the end, when the target may work again.
+        let mut again = Vec::new();
         let mut after = None;
         loop {
             let mut missing = to.missing(part, after.as_deref(), BLOBS_AT_ONCE)?;
@@ -303,20 +315,30 @@ impl Repository {
                         restored.blobs += 1;
                         restored.blob_bytes += blob.bytes;
                     }
-                    // The key was right for the identity, so another one is damage, too.
-                    Err(error @ (Error::Damaged(_) | Error::Seal(_))) => {
-                        restored.left_out += 1;
-                        restored.tell(error.to_string());
+                    Err(Error::Unreadable(_)) if again.len() < BLOBS_AT_ONCE => {
+                        again.push((blob, place));
                     }
-                    Err(error) => return Err(error),
+                    Err(error) => restored.leave_out(error)?,
                 }
                 progress(restored);
             }
             after = missing.next;
             if after.is_none() {
-                return Ok(());
+                break;
             }
         }
+        packs = Packs::new(self);
+        for (blob, place) in again {
+            match self.restore_blob(to, &mut packs, blob, place) {
+                Ok(()) => {
+                    restored.blobs += 1;
+                    restored.blob_bytes += blob.bytes;
+                }
+                Err(error) => restored.leave_out(error)?,
+            }
+            progress(restored);
+        }
+        Ok(())
     }
 
     fn restore_blob(
@@ -361,6 +383,16 @@ impl Restored {
             self.tell(format!("{} vectors are not in the backup", report.left_out));
         }
         Ok(self)
+    }
+
+    /// Counts a blob whose bytes are not to be had. Passes on any other error.
+    fn leave_out(&mut self, error: Error) -> Result<(), Error> {
+        if !error.is_of_one_object() {
+            return Err(error);
+        }
+        self.left_out += 1;
+        self.tell(error.to_string());
+        Ok(())
     }
 
     fn tell(&mut self, reason: String) {

@@ -50,13 +50,19 @@ impl RepositorySource {
             Error::Store(error) => error,
             Error::Damaged(what) => StoreError::Corrupt { what },
             Error::Seal(error) => StoreError::Corrupt { what: error.to_string() },
-            // The place of the backup is not for senders of requests.
-            error @ (Error::Target(_) | Error::Refused(_) | Error::Sealing(_) | Error::Stopped) => {
+            // The place of the backup is not for senders of requests. An object that cannot be read now may be later.
+            error @ (Error::Target(_)
+            | Error::Unreadable(_)
+            | Error::Refused(_)
+            | Error::Sealing(_)
+            | Error::Stopped) => {
                 let reason = error.to_string();
+                // The id of a request is another one each time.
+                let topic = reason.split(", request ").next().unwrap_or_default();
                 let mut logged = self.logged.lock();
-                if *logged != reason {
+                if *logged != topic {
                     (self.log)(&reason);
-                    *logged = reason;
+                    topic.clone_into(&mut logged);
                 }
                 StoreError::Suspended { reason: UNREACHABLE.to_owned() }
             }

@@ -154,7 +154,7 @@ impl Verified {
     fn note(&mut self, result: Result<(), Error>) -> Result<(), Error> {
         let what = match result {
             Ok(()) => return Ok(()),
-            Err(Error::Damaged(what)) => what,
+            Err(Error::Damaged(what) | Error::Unreadable(what)) => what,
             Err(Error::Seal(error)) => error.to_string(),
             Err(Error::Target(TargetError::NotFound { name })) => {
                 format!("{name} of the backup is missing")

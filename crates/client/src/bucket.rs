@@ -38,6 +38,14 @@ pub enum BucketError {
     /// The service fails or does not answer, even after repetitions: the same call may succeed later.
     #[error("{0}")]
     Broken(String),
+    /// The service answers with the status 500, even after repetitions, as it does for an object that it cannot read.
+    #[error("{reason}")]
+    Failed {
+        /// The answer.
+        reason: String,
+        /// The id of the request in the log of the service, if it tells one.
+        request_id: Option<String>,
+    },
 }
 
 /// An object in a listing.
@@ -254,7 +262,11 @@ impl BucketClient {
     fn told_by_service(&self, error: &ServiceError) -> BucketError {
         let (bucket, url) = (&self.bucket, self.s3.endpoint().url());
         let remedy = match (error.status, error.code.as_str()) {
-            (400, "RequestTimeout") | (408 | 429 | 500 | 502.., _) => {
+            (500, _) => {
+                let reason = format!("{url}: {}", error.reason());
+                return BucketError::Failed { reason, request_id: error.request_id.clone() };
+            }
+            (400, "RequestTimeout") | (408 | 429 | 502.., _) => {
                 return BucketError::Broken(format!("{url}: {}", error.reason()));
             }
             (_, "NoSuchBucket") | (404, _) => {
@@ -333,6 +345,9 @@ mod tests {
                     assert!(line.contains(remedy) && !line.contains('\n'), "{line}");
                 }
                 (BucketError::Broken(line), None) => assert!(line.contains(code), "{line}"),
+                (BucketError::Failed { reason, .. }, None) if status == 500 => {
+                    assert!(reason.contains(code), "{reason}");
+                }
                 (told, _) => panic!("{status} {code}: {told:?}"),
             }
         }

@@ -43,6 +43,8 @@ pub(crate) struct ServiceError {
     pub(crate) message: String,
     /// The region that the service expects, if it names one.
     pub(crate) region: Option<String>,
+    /// The id of the request in the log of the service, if it tells one.
+    pub(crate) request_id: Option<String>,
 }
 
 impl Error {

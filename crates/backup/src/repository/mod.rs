@@ -210,7 +210,18 @@ impl Repository {
     /// The contents of an object, verified.
     pub(crate) fn read(&self, name: Name) -> Result<Bytes, Error> {
         let name = name.to_string();
-        Ok(self.sealer.open(&name, &self.target.get(&name)?)?)
+        let object = self.target.get(&name).map_err(|error| self.told(error))?;
+        Ok(self.sealer.open(&name, &object)?)
+    }
+
+    /// The error of a read: of one object only if the target can read another one.
+    fn told(&self, error: TargetError) -> Error {
+        let TargetError::Unreadable { request_id, .. } = &error else { return error.into() };
+        if self.target.get(IDENTITY).is_err() {
+            return error.into();
+        }
+        let id = request_id.as_ref().map(|id| format!(", request {id}")).unwrap_or_default();
+        Error::Unreadable(format!("{error}{id}"))
     }
 
     /// An object, to be stored under its name.

@@ -11,11 +11,12 @@ use super::Repository;
 use crate::Error;
 use crate::names::Name;
 
-/// Packs being read: the last one stays in memory, since neighbours in a backup are read one after another.
+/// Packs being read: the last one stays in memory, since neighbours in a backup are read one after another. So does the failure to
+/// read it, whose repetitions would take a second for each of its blobs.
 #[derive(Debug)]
 pub(crate) struct Packs<'a> {
     repository: &'a Repository,
-    last: Option<((u64, u32), Bytes)>,
+    last: Option<((u64, u32), Result<Bytes, Error>)>,
 }
 
 impl<'a> Packs<'a> {
@@ -25,11 +26,14 @@ impl<'a> Packs<'a> {
 
     fn pack(&mut self, generation: u64, pack: u32) -> Result<Bytes, Error> {
         match &self.last {
-            Some((name, contents)) if *name == (generation, pack) => Ok(contents.clone()),
+            Some((name, contents)) if *name == (generation, pack) => contents.clone(),
             _ => {
-                let contents = self.repository.read(Name::Pack { generation, pack })?;
+                let contents = match self.repository.read(Name::Pack { generation, pack }) {
+                    Err(error) if !matches!(error, Error::Unreadable(_)) => return Err(error),
+                    contents => contents,
+                };
                 self.last = Some(((generation, pack), contents.clone()));
-                Ok(contents)
+                contents
             }
         }
     }
@@ -57,7 +61,7 @@ impl<'p, 'a> PackedBlob<'p, 'a> {
     /// The next bytes; `None` at the end, if all of them are those that were backed up.
     ///
     /// # Errors
-    /// The errors of the target; [`Error::Seal`] and [`Error::Damaged`].
+    /// The errors of the target; [`Error::Seal`], [`Error::Damaged`] and [`Error::Unreadable`].
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if self.rest == 0 {
             let crc = crc_of(&self.digest);

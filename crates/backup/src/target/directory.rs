@@ -261,6 +261,11 @@ impl Target for DirectoryTarget {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(bytes)) => Err(too_large(name, bytes)),
             Err(error) if is_missing(&error) => Err(TargetError::not_found(name)),
+            Err(error) if is_of_device(&error) => Err(TargetError::Unreadable {
+                name: name.to_owned(),
+                reason: format!("{}: {error}", self.shown()),
+                request_id: None,
+            }),
             Err(error) => Err(self.told(&error)),
         }
     }
@@ -310,6 +315,11 @@ fn read(disk: &RealDisk, name: &str) -> io::Result<Result<Bytes, u64>> {
 fn is_missing(error: &io::Error) -> bool {
     use ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+}
+
+/// `true` for the error of a device that cannot read a part of a file (EIO). Errors of the disk have the one of the system as text.
+fn is_of_device(error: &io::Error) -> bool {
+    error.to_string().contains("(os error 5)")
 }
 
 fn remove_leftovers(disk: &RealDisk) -> io::Result<()> {

@@ -57,7 +57,8 @@ pub trait Target: Debug + Send + Sync {
     /// Reads a whole object, of up to [`OBJECT_BYTES_MAX`](crate::OBJECT_BYTES_MAX) bytes.
     ///
     /// # Errors
-    /// [`TargetError::NotFound`] if there is none, and the other errors.
+    /// [`TargetError::NotFound`] if there is none, [`TargetError::Unreadable`] if it is there and cannot be read, and the
+    /// other errors.
     fn get(&self, name: &str) -> Result<Bytes, TargetError>;
 
     /// Calls `found` with every object whose name begins with `prefix` and comes after `after`, in the
@@ -131,6 +132,16 @@ pub enum TargetError {
     /// The target refuses for good, as it does with wrong credentials: one line that says what to change.
     #[error("{0}")]
     Refused(String),
+    /// The target answers, but fails to read this object, even after repetitions.
+    #[error("{name} of the backup cannot be read: {reason}")]
+    Unreadable {
+        /// Name of the object.
+        name: String,
+        /// The reason, which is the same for each attempt.
+        reason: String,
+        /// The id of the request in the log of the target, if it tells one.
+        request_id: Option<String>,
+    },
     /// The target fails at the moment: the same call may succeed later.
     #[error("{0}")]
     Broken(String),

@@ -122,7 +122,12 @@ impl Target for S3Target {
     fn get(&self, name: &str) -> Result<Bytes, TargetError> {
         check(name)?;
         let read = self.wait(self.client.get(&self.key(name), OBJECT_BYTES_MAX));
-        read.map_err(|error| told(name, error))
+        read.map_err(|error| match error {
+            BucketError::Failed { reason, request_id } => {
+                TargetError::Unreadable { name: name.to_owned(), reason, request_id }
+            }
+            error => told(name, error),
+        })
     }
 
     fn list(
@@ -216,7 +221,13 @@ fn told(name: &str, error: BucketError) -> TargetError {
         BucketError::Untrusted(reason) => TargetError::Refused(format!(
             "{reason}; add its authority to the file that --ca-file (LITEIO_CA_FILE) names"
         )),
-        BucketError::Broken(reason) => TargetError::Broken(reason),
+        // Without the id of the request: a log tells a reason once, as long as it is the same.
+        BucketError::Failed { reason, .. } if !name.is_empty() => {
+            TargetError::Broken(format!("{name} of the backup: {reason}"))
+        }
+        BucketError::Failed { reason, .. } | BucketError::Broken(reason) => {
+            TargetError::Broken(reason)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`SimulatedTarget`]: a target in memory that fails on demand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ struct State {
     refusal: Option<String>,
     /// Puts that are fulfilled, and whose answers are lost.
     lost_answers: u64,
+    /// Objects that cannot be read.
+    unreadable: BTreeSet<String>,
 }
 
 impl SimulatedTarget {
@@ -64,10 +66,16 @@ impl SimulatedTarget {
         self.state.lock().lost_answers = puts;
     }
 
-    /// Ends everything that [`Self::fail_after`], [`Self::refuse`] and [`Self::lose_answers`] began.
+    /// Answers reads of an object with [`TargetError::Unreadable`].
+    pub fn fail_reads_of(&self, name: &str) {
+        self.state.lock().unreadable.insert(name.to_owned());
+    }
+
+    /// Ends everything that [`Self::fail_after`], [`Self::refuse`], [`Self::lose_answers`] and [`Self::fail_reads_of`] began.
     pub fn recover(&self) {
         let mut state = self.state.lock();
         (state.left, state.refusal, state.lost_answers) = (None, None, 0);
+        state.unreadable.clear();
     }
 
     /// An independent target with the same objects, which works.
@@ -151,6 +159,13 @@ impl Target for SimulatedTarget {
         check(name)?;
         let mut state = self.state.lock();
         state.begin()?;
+        if state.unreadable.contains(name) {
+            return Err(TargetError::Unreadable {
+                name: name.to_owned(),
+                reason: "the simulated target cannot read it".to_owned(),
+                request_id: None,
+            });
+        }
         state.objects.get(name).cloned().ok_or_else(|| TargetError::not_found(name))
     }
 

@@ -243,6 +243,38 @@ fn a_missing_segment_is_passed_by_the_next_base_only() {
 }
 
 #[test]
+fn a_standby_waits_for_an_object_that_cannot_be_read_and_then_goes_on_without_it() {
+    let workload = Workload::new(4, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let status = Status::default();
+    let mut run = begin(&workload, &repository, &status);
+    let (_disk, mut follower) = standby(&repository, &workload);
+    follow(&mut follower).expect("follows");
+    let mut fail_reads_of_next = |key: &str| {
+        let before = target.names();
+        workload.put(key, &[7; 3000]);
+        run.tick().expect("stored");
+        let names = target.names();
+        let is_new = |name: &&String| name.contains("/packs/") && !before.contains(name);
+        let pack = names.iter().find(is_new).expect("a pack").clone();
+        target.fail_reads_of(&pack);
+        pack
+    };
+    let pack = fail_reads_of_next("first");
+    let error = follow(&mut follower).expect_err("it cannot be read").to_string();
+    assert!(error.contains(&format!("{pack} of the backup cannot be read")), "{error}");
+    target.recover();
+    follow(&mut follower).expect("follows");
+    assert_eq!(follower.left_out(), 0);
+    // One that stays so.
+    fail_reads_of_next("second");
+    let failed = std::iter::from_fn(|| follow(&mut follower).err()).take(1000).count();
+    assert!((1..1000).contains(&failed), "{failed}");
+    assert_eq!(follower.left_out(), 1);
+}
+
+#[test]
 fn a_standby_finds_the_generation_of_a_restarted_primary_by_its_lease() {
     let mut workload = Workload::new(7, Durability::Fsync);
     let target = SimulatedTarget::new();

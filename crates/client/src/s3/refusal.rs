@@ -8,9 +8,9 @@ use crate::error::ServiceError;
 /// The error in an answer.
 pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ServiceError {
     let status = status.as_u16();
-    let region = headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
-    let region = region.map(ToOwned::to_owned);
-    let error = ServiceError { status, region, ..ServiceError::default() };
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let (region, request_id) = (text("x-amz-bucket-region"), text("x-amz-request-id"));
+    let error = ServiceError { status, region, request_id, ..ServiceError::default() };
     let mut error = match Element::parse(body) {
         Ok(root) if root.name == "Error" => described(&root, error),
         _ => described_in_json(body, error),
@@ -97,6 +97,15 @@ mod tests {
             assert_eq!(told_by(403, &body).region, None);
         }
         assert_eq!(told_by(400, "<Error><Region/></Error>").region, None);
+    }
+
+    #[test]
+    fn the_id_of_the_request_is_told() {
+        let id = http::HeaderValue::from_static("0123");
+        let headers =
+            HeaderMap::from_iter([(http::HeaderName::from_static("x-amz-request-id"), id)]);
+        let error = told(StatusCode::INTERNAL_SERVER_ERROR, &headers, b"");
+        assert_eq!((error.status, error.request_id.as_deref()), (500, Some("0123")));
     }
 
     #[test]

@@ -86,7 +86,7 @@ async fn refuse_existing(remote: &Remote) -> Result<(), Error> {
             status: 409,
             code: EXISTS.to_owned(),
             message: format!("the bucket '{}' exists already", remote.bucket),
-            region: None,
+            ..ServiceError::default()
         })),
         // Whether it may be made is told by the answer to that.
         Err(Error::Service(_)) => Ok(()),

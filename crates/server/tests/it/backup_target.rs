@@ -145,6 +145,25 @@ fn what_passes_is_repeated_and_then_told() {
 }
 
 #[test]
+fn an_object_that_the_service_cannot_read_is_named_with_the_request() {
+    let damaged = Failing::start(|_, _| error(500, "InternalError"));
+    let target = target(damaged.url(), "s3://backup/p");
+    match target.get("log/1") {
+        Err(failed @ TargetError::Unreadable { .. }) => {
+            let told = failed.to_string();
+            assert!(told.contains("log/1 of the backup cannot be read: http"), "{told}");
+            assert!(told.contains("InternalError, status 500"), "{told}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(damaged.requests().len(), 3, "two repetitions");
+    match target.put("log/2", Bytes::new(), PutMode::Replace) {
+        Err(TargetError::Broken(told)) => assert!(told.contains("log/2"), "{told}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn an_object_that_is_cut_off_is_not_read() {
     let cut = Failing::start(|_, _| ok(&[("content-length", "10"), ("etag", "\"e\"")], b"half"));
     broken(target(cut.url(), "s3://backup").get("a"));

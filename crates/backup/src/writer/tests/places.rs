@@ -17,7 +17,7 @@ use crate::writer::{Writer, WriterOptions};
 use crate::{Error, Moment, Repository};
 
 #[test]
-fn a_missing_or_damaged_object_is_told_and_never_a_gap() {
+fn a_missing_damaged_or_unreadable_object_is_told_and_never_a_gap() {
     let workload = Workload::new(8, Durability::Fsync);
     let whole = SimulatedTarget::new();
     let mut moments = Moments::new();
@@ -25,24 +25,33 @@ fn a_missing_or_damaged_object_is_told_and_never_a_gap() {
     let names = whole.names();
     let last_segment = names.iter().rfind(|name| name.contains("/log/")).expect("some");
     for name in &names {
-        for is_removed in [true, false] {
+        for fault in ["removed", "damaged", "unreadable"] {
             let target = whole.snapshot();
-            if is_removed {
-                target.delete(name).expect("removed");
-            } else {
-                let mut bytes = target.get(name).expect("there").to_vec();
-                let middle = bytes.len() / 2;
-                bytes[middle] ^= 1;
-                target.put(name, bytes.into(), PutMode::Replace).expect("damaged");
+            let is_removed = fault == "removed";
+            match fault {
+                "removed" => target.delete(name).expect("removed"),
+                "unreadable" => target.fail_reads_of(name),
+                _ => {
+                    let mut bytes = target.get(name).expect("there").to_vec();
+                    let middle = bytes.len() / 2;
+                    bytes[middle] ^= 1;
+                    target.put(name, bytes.into(), PutMode::Replace).expect("damaged");
+                }
             }
-            let what = format!("{name}, removed: {is_removed}");
+            let what = format!("{name}, {fault}");
             let opened = Repository::open(Arc::new(target.clone()), Some(&[5; 32]));
             let Ok(repository) = opened else {
                 assert_eq!(name, "backup.json", "{what}");
                 continue;
             };
             let verified = repository.verify(&mut |_| {}).expect("verified");
+            let is_named = verified.damaged.iter().any(|it| it.contains(name.as_str()));
+            let is_whole = verified.damaged.is_empty();
+            assert!(fault != "unreadable" || is_named || is_whole, "{what}: {verified:?}");
             let found = restore(&repository, &workload, Moment::Newest);
+            if let ("unreadable", true, Err(error)) = (fault, name.contains("/packs/"), &found) {
+                panic!("{what}: {error}");
+            }
             let expected = &moments.last_key_value().expect("some").1.0;
             // The sign of the writer tells nothing about states; without it, and without the end of the log, an
             // earlier state is the newest.
@@ -60,6 +69,37 @@ fn a_missing_or_damaged_object_is_told_and_never_a_gap() {
             }
         }
     }
+}
+
+#[test]
+fn a_target_that_reads_nothing_is_told_as_such_and_leaves_nothing_out() {
+    let workload = Workload::new(8, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    write(&workload, &repository, &Gone, &mut Moments::new(), &|| {}).expect("written");
+    target.names().iter().for_each(|name| target.fail_reads_of(name));
+    let failed = repository.verify(&mut |_| {}).expect_err("nothing can be read");
+    assert!(matches!(failed, Error::Target(_)), "{failed:?}");
+    target.recover();
+    let verified = repository.verify(&mut |_| {}).expect("verified");
+    assert_eq!(verified.damaged, [""; 0]);
+}
+
+#[test]
+fn nothing_is_removed_while_the_sign_of_a_writer_cannot_be_read() {
+    let workload = Workload::new(8, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    write(&workload, &repository, &Gone, &mut Moments::new(), &|| {}).expect("written");
+    let status = Status::default();
+    let mut run = begin(&workload, &repository, &status);
+    run.write_base(&mut |_| Ok(())).expect("written");
+    let names = target.names();
+    target.fail_reads_of(names.iter().find(|name| name.ends_with("/alive")).expect("some"));
+    let retention = Retention { keep_ms: 0, bases: 1 };
+    let refused = prune(&repository, &retention, workload.store.now_ms()).expect_err("kept");
+    assert!(refused.to_string().contains("nothing is removed"), "{refused}");
+    assert_eq!(target.names(), names);
 }
 
 #[test]
