@@ -68,8 +68,11 @@ use liteio_wire::front::Allowance;
 use liteio_wire::origin::{DenialBy, Locale, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, ErrorCode, Reply};
 
-/// Characters of an unknown access key that the log shows: those of a key of AWS, and half of a secret key in its place.
+/// Characters of an access key that is not proven that the log shows: those of a key of AWS, and half of a secret key in its place.
 const KEY_CHARACTERS_MAX: usize = 20;
+
+/// Characters that the log shows of the difference of a signature, which has headers of the client.
+const DIFFERENCE_CHARACTERS_MAX: usize = 512;
 
 /// MinIO's message for the access key of a disabled user or service account.
 const DISABLED: &str = "Your account is disabled; please contact your administrator.";
@@ -216,7 +219,7 @@ impl Space {
     {
         let host_bucket = origin.target.host_bucket();
         let request = self.authenticator.authenticate(request, host_bucket).await;
-        let request = request.map_err(|error| self.note_unknown_key(error, origin))?;
+        let request = request.map_err(|error| self.note_refused_key(error, origin))?;
         self.admitted(request, origin, allowance)
     }
 
@@ -451,16 +454,36 @@ fn service_of_path(head: &Parts, origin: &Origin) -> Option<Service> {
 }
 
 impl Space {
-    /// Notes an unknown access key. Most are of another server, or of a deleted space. In the place of MinIO the error tells, as
-    /// MinIO's does, of one that is disabled.
-    fn note_unknown_key(&self, error: ApiError, origin: &Origin) -> ApiError {
-        let named = error.elements().iter().find(|(name, _)| *name == "AWSAccessKeyId");
-        let unknown = named.filter(|_| error.code() == "InvalidAccessKeyId");
-        let Some((_, key)) = unknown else { return error };
+    /// Notes the access key of a refused signature, which the request does not prove: an unknown one, most of which are of
+    /// another server or of a deleted space, or one with another secret key. In the place of MinIO the error tells, as MinIO's does,
+    /// of one that is disabled.
+    fn note_refused_key(&self, error: ApiError, origin: &Origin) -> ApiError {
+        let element = |name: &str| {
+            let mut elements = error.elements().iter();
+            elements.find(|(of, _)| *of == name).map(|(_, value)| value)
+        };
+        let Some(key) = element("AWSAccessKeyId") else { return error };
+        let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
+        let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
+        if error.code() == "SignatureDoesNotMatch" {
+            origin.found.note_denial(DenialBy::Nobody, || {
+                let unproven = format!(
+                    "the request names the access key {shown}{rest}, and its signature does not prove it"
+                );
+                match element("Detail") {
+                    Some(detail) => {
+                        let detail: String = detail.chars().take(DIFFERENCE_CHARACTERS_MAX).collect();
+                        format!("{detail}; {unproven}")
+                    }
+                    None => unproven,
+                }
+            });
+        }
+        if error.code() != "InvalidAccessKeyId" {
+            return error;
+        }
         let is_disabled = self.users.know(key, None) && !self.users.current().knows(key, None);
         origin.found.note_denial(DenialBy::Nobody, || {
-            let rest = if key.chars().nth(KEY_CHARACTERS_MAX).is_some() { "…" } else { "" };
-            let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
             let state = if is_disabled { "disabled" } else { "unknown" };
             format!("the access key {shown}{rest} is {state}")
         });

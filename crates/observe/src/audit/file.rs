@@ -111,13 +111,14 @@ impl Lines {
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
 
-    /// `true` for a regular file that is no longer at its path: moved away or deleted.
+    /// `true` for a regular file that is no longer at its path, or of which nobody can tell: moved away or deleted, perhaps from
+    /// a directory that this process cannot enter any more.
     fn is_displaced(&self, path: &Path) -> bool {
         let metadata = self.file.metadata().ok().filter(Metadata::is_file);
         let Some(open) = metadata else { return false };
         match std::fs::metadata(path) {
             Ok(named) => (named.dev(), named.ino()) != (open.dev(), open.ino()),
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Err(_) => true,
         }
     }
 
@@ -323,6 +324,22 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).expect("made anew"), "{}\n");
         }
         assert_eq!(fs::read_to_string(&moved).expect("moved"), "");
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_looked_at_is_told_and_tried_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (logs, away) = (directory.path().join("logs"), directory.path().join("away"));
+        fs::create_dir(&logs).expect("made");
+        let path = logs.join("audit.log");
+        let mut writing = Writing::new(&path, None, Lines::open(&path).expect("opened"));
+        // Permissions do not bind root, so another error than that of a missing file: this is no directory.
+        fs::rename(&logs, &away).expect("moved");
+        fs::write(&logs, "").expect("made");
+        assert!(!writing.reopen() && writing.queue.is_failing());
+        fs::remove_file(&logs).expect("removed");
+        fs::rename(&away, &logs).expect("moved back");
+        assert!(writing.reopen());
     }
 
     #[test]

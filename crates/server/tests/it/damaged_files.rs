@@ -285,6 +285,28 @@ async fn the_log_has_request_and_object_beside_the_damage() {
     assert!(!line.contains("secret"), "{line}");
 }
 
+#[test]
+fn a_damaged_first_page_of_the_metadata_is_told_as_damage_with_advice() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let start = ["--data-dir", "data", "--address", "127.0.0.1:0", "--log", "off"];
+    let (code, _) = Running::start_with(&directory, &start, &[]).signal("TERM");
+    assert_eq!(code, Some(0));
+    let tree = directory.path().join("data/meta.redb");
+    let mut bytes = fs::read(&tree).expect("readable");
+    bytes[..2].copy_from_slice(b"ZZ");
+    fs::write(&tree, bytes).expect("written");
+    for arguments in
+        [&start[..], &["verify", "--data-dir", "data"], &["repair", "--data-dir", "data"]]
+    {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        for expected in ["data: stored data is damaged", "meta.redb", "`liteio restore`"] {
+            assert!(message.contains(expected), "{arguments:?}: {message}");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_error_of_the_device_while_starting_is_one_line_that_names_the_file() {

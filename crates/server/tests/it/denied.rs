@@ -109,6 +109,29 @@ async fn an_unknown_access_key_is_logged() {
     assert!(!log.contains("bPxRfiCY"), "{log}");
 }
 
+/// Whose old secret is still in use somewhere, or guessed, is found by the name of the key.
+#[tokio::test]
+async fn the_access_key_of_a_wrong_secret_is_logged_as_not_proven() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0", "--audit-file", "audit.log"]);
+    let server = Running::start(&mut command);
+    let address = server.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let root = User { access_key: "liteio", secret_key: "an old secret", id: "" };
+    let list = RawRequest::of_s3(address, "us-east-1", "GET", "/").by(root);
+    list.send().await.expect_error(403, "SignatureDoesNotMatch");
+    let vectors = RawRequest::of_vectors(address, "us-east-1", "ListVectorBuckets", "{}").by(root);
+    vectors.send().await.expect_status(403);
+    let users = RawRequest::of_form(address, "iam", "Action=ListUsers").by(root);
+    users.send().await.expect_error(403, "SignatureDoesNotMatch");
+    let (_, log) = server.signal("TERM");
+    let told = "the request names the access key liteio, and its signature does not prove it";
+    assert_eq!(log.matches(&format!("denied=\"{told}\"")).count(), 3, "{log}");
+    let audit = std::fs::read_to_string(directory.path().join("audit.log")).expect("written");
+    assert_eq!(audit.matches(&format!("\"error\":\"{told}\"")).count(), 3, "{audit}");
+    assert!(!audit.contains("\"accessKey\""), "{audit}");
+}
+
 /// The browser has only «blocked by CORS policy», and a request without a preflight is answered by 200.
 #[tokio::test]
 async fn the_missing_cors_rule_for_a_page_is_logged() {

@@ -102,6 +102,10 @@ fn damaged() -> KvError {
 impl From<StorageError> for KvError {
     fn from(error: StorageError) -> Self {
         match error {
+            // Of its header: the file can be read, and is none of redb.
+            StorageError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Self::Corrupt(format!("the tree meta.redb is damaged: {error}"))
+            }
             StorageError::Io(error) => error.into(),
             StorageError::Corrupted(reason) => Self::Corrupt(DAMAGE.take().unwrap_or(reason)),
             StorageError::DatabaseClosed => Self::Closed,
@@ -149,6 +153,15 @@ impl From<DatabaseError> for KvError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_of_another_format_is_damage_and_an_error_of_the_device_is_none() {
+        let told = |kind, what: &str| KvError::from(StorageError::Io(io::Error::new(kind, what)));
+        let header = told(io::ErrorKind::InvalidData, "magic number mismatch");
+        let is_damage = matches!(&header, KvError::Corrupt(what) if what.contains("meta.redb"));
+        assert!(is_damage, "{header:?}");
+        assert!(matches!(told(io::ErrorKind::Other, "no answer"), KvError::Io(_)));
+    }
 
     #[test]
     fn the_words_of_a_panic_are_not_told() {
