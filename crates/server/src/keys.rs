@@ -115,6 +115,18 @@ pub(crate) fn backup_key(path: &Path) -> Result<[u8; 32], String> {
     }
 }
 
+/// The warning about a backup whose key is a master key, too.
+pub(crate) fn warning_of_backup_key(key: &[u8; 32], sources: &KeySources) -> Option<String> {
+    let ring = open(sources).ok()?;
+    let is_master = ring.master().iter().any(|master| master.expose() == key);
+    is_master.then(|| {
+        "the key of the backup is a master key of the server, too: who has either file can read both, and `liteio key rotate` \
+         makes the file useless for the backup, which has one key for ever; `liteio key new FILE` makes a key of its own for a \
+         backup at another prefix, or copy the file before it is rotated"
+            .to_owned()
+    })
+}
+
 /// The master key of data in memory, which ends with the process.
 fn key_of_process() -> Result<EncryptionKey, String> {
     static KEY: Mutex<Option<EncryptionKey>> = Mutex::new(None);

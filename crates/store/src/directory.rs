@@ -25,6 +25,7 @@ use crate::error::StoreError;
 use crate::name::BucketName;
 
 pub(crate) const FORMAT_FILE: &str = "format";
+pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
 const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
@@ -112,6 +113,9 @@ pub(crate) fn refuse_foreign(
     if entries.iter().any(|entry| entry.name == RESTORING_FILE) {
         return Err(StoreError::HalfRestored { path });
     }
+    if entries.iter().any(|entry| entry.name == KEY_SPACE_FILE) {
+        return Err(format_is_missing());
+    }
     if entries.iter().any(|entry| entry.name == DRIVE_OF_MINIO) {
         return Err(StoreError::DriveOfMinio { path });
     }
@@ -122,6 +126,23 @@ pub(crate) fn refuse_foreign(
             Err(StoreError::NotADataDirectory { path: format!("{path}, which has {foreign:?},") })
         }
     }
+}
+
+/// The error for a directory without a format file: that of a store has lost it, as copies by hand do.
+pub(crate) fn without_format(disk: &dyn Disk, path: String) -> StoreError {
+    let has = |name: &str| has_file(disk, name).unwrap_or(false);
+    match has(KEY_SPACE_FILE) {
+        _ if has(RESTORING_FILE) => StoreError::HalfRestored { path },
+        true => format_is_missing(),
+        false => StoreError::NotADataDirectory { path },
+    }
+}
+
+fn format_is_missing() -> StoreError {
+    StoreError::corrupt(format!(
+        "the file `{FORMAT_FILE}` is missing, but {KEY_SPACE_FILE} is there. Nothing was changed: put `{FORMAT_FILE}` back from a \
+         copy of this directory"
+    ))
 }
 
 /// Empty directories with bucket names that are not the store's own.

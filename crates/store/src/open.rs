@@ -23,6 +23,7 @@ use crate::attachment::BlobAttachments;
 use crate::backend::ClusterBackend;
 use crate::config::{Backend, DirectoryUse, Role, StoreConfig};
 use crate::directory;
+pub(crate) use crate::directory::KEY_SPACE_FILE;
 use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
@@ -39,7 +40,6 @@ use crate::store::{Opened, Store};
 const STANDBY_SYNCED_AT_ONCE: usize = 16;
 /// Largest body in the database: larger ones cost its log and its backups more than a request to the blobs.
 const CLUSTER_INLINE_BYTES_MAX: usize = 4 << 10;
-pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
 
 impl Store {
     /// Opens the store that `config` describes. Its threads delete unreferenced content, and after
@@ -140,7 +140,7 @@ impl Store {
         if let Backend::Directory(path) = &config.backend {
             let disk = RealDisk::open_existing(path)?;
             if checked_format(&disk)?.is_none() {
-                return Err(StoreError::NotADataDirectory { path: path.display().to_string() });
+                return Err(directory::without_format(&disk, path.display().to_string()));
             }
             refuse_without_key_space(&disk)?;
         }
@@ -163,7 +163,7 @@ impl Store {
     pub fn use_of(path: &Path) -> Result<DirectoryUse, StoreError> {
         let disk = RealDisk::open_existing(path)?;
         let Some(format) = checked_format(&disk)? else {
-            return Err(StoreError::NotADataDirectory { path: path.display().to_string() });
+            return Err(directory::without_format(&disk, path.display().to_string()));
         };
         match DirectoryLock::share(path).map_err(refusal_of_lock) {
             Ok(Some(_)) => Ok(DirectoryUse::Nobody),

@@ -172,7 +172,10 @@ impl Repository {
                 return Err(Error::Refused(what));
             }
             (Some(_), Some(_)) => {
-                let what = format!("the backup at {shown} is encrypted with another key");
+                let what = format!(
+                    "the backup at {shown} is encrypted with another key: give the one that it was begun with (--key-file, and \
+                     --backup-key-file of a server), or choose another prefix to begin a new one"
+                );
                 return Err(Error::Refused(what));
             }
             (None, _) => {

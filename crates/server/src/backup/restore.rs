@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use liteio_backup::{Moment, Restored};
+use liteio_backup::{Error, Moment, Restored};
 use liteio_store::backup::RestoredPart;
 use liteio_store::{Durability, StoreConfig};
 
@@ -12,6 +12,7 @@ use super::{CommandError, check_apart, open};
 use crate::cli::{BackupTargetArgs, RestoreArgs};
 use crate::config::Storage;
 use crate::output::say;
+use crate::platform::{is_denied, refusal_to_write};
 
 /// Restores everything. `Ok(false)` if something was left out.
 pub(super) fn run(arguments: &RestoreArgs) -> Result<bool, CommandError> {
@@ -50,7 +51,7 @@ pub(super) fn restore(
         false => repository.restore(&plan, part, config, &mut tell),
     };
     drop(progress);
-    let restored = restored?;
+    let restored = restored.map_err(|error| refused(directory, error))?;
     for reason in &restored.reasons {
         say!("left out: {reason}");
     }
@@ -73,6 +74,19 @@ pub(super) fn restore(
         );
     }
     Ok(restored.left_out == 0)
+}
+
+/// The error of a restore, with advice if the directory cannot be made or written.
+fn refused(directory: &Path, error: Error) -> CommandError {
+    let told = error.to_string();
+    match is_denied(&told).then(|| refusal_to_write(directory)).flatten() {
+        // The directory is no option of this command.
+        Some(advice) => {
+            let advice = advice.replace(" (--data-dir DIR)", "");
+            CommandError::Failed(format!("{told}; {advice}"))
+        }
+        None => error.into(),
+    }
 }
 
 fn moment(arguments: &RestoreArgs) -> Result<Moment, String> {

@@ -16,6 +16,7 @@ use crate::banner;
 use crate::cluster;
 use crate::config::{BackupSettings, Config, ConfigError, ConsoleAddress, ListenAddress, Storage};
 use crate::dispatch::{ConsoleSettings, Dispatch};
+use crate::keys;
 use crate::minio_volume;
 use crate::platform::Grant;
 use crate::spaces::{self, OpenedSpaces};
@@ -182,6 +183,11 @@ async fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerErro
     let Some(backup) = &config.backup else { return Ok(None) };
     let opened = OpenedTarget::open(&backup.target).map_err(refused_backup)?;
     check_apart(&backup.target.location, &config.storage).map_err(refused_backup)?;
+    if let Some(key) = &opened.key
+        && let Some(warning) = keys::warning_of_backup_key(key, &config.keys)
+    {
+        tracing::warn!("{warning}");
+    }
     if !config.is_standby {
         contact::before_the_data(&opened, &config.storage).await.map_err(refused_place)?;
     }

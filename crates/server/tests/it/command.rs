@@ -749,6 +749,40 @@ fn a_file_of_another_user_in_the_data_directory_is_told_with_the_command() {
 }
 
 #[test]
+fn a_restore_below_a_directory_that_cannot_be_written_names_user_and_owner() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    const OTHER: u32 = 65_534;
+    let directory = directory();
+    drop(Running::start_with(&directory, &["--data-dir", "data", "--address", "127.0.0.1:0"], &[]));
+    let location = format!("file://{}", directory.path().join("backup").display());
+    let now = ["backup", "now", "--data-dir", "data", &location];
+    let made = liteio(&directory).args(now).output().expect("it runs");
+    assert!(made.status.success(), "{}", stderr(&made));
+    let closed = directory.path().join("closed");
+    std::fs::create_dir(&closed).expect("made");
+    let own = std::fs::metadata(&closed).expect("there").uid();
+    let program = copied(&directory);
+    let mut command = Command::new(&program);
+    let (mut user, mut mode) = (own, 0o555);
+    if own == 0 {
+        (user, mode) = (OTHER, 0o755);
+        command.uid(OTHER).gid(OTHER);
+        let all = Command::new("chmod").args(["-R", "a+rwX"]).arg(directory.path()).status();
+        assert!(all.expect("chmod runs").success());
+    }
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).expect("set");
+    let output = command.current_dir(directory.path()).args(["restore", &location, "closed/new"]);
+    let output = output.output().expect("it runs");
+    let message = stderr(&output);
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).expect("set");
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    let told =
+        format!("user {user} cannot write to closed, which is owned by user {own} with mode");
+    assert!(message.contains(&told) && !message.contains("--data-dir"), "{message}");
+}
+
+#[test]
 fn a_command_of_root_tells_of_its_files_in_the_directory_of_another_user() {
     use std::os::unix::fs::MetadataExt as _;
     let directory = directory();

@@ -84,6 +84,23 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
     assert_eq!(names, ["format", "lock"]);
 }
 
+#[test]
+fn a_directory_without_its_format_file_is_told_from_a_wrong_one() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config = || on_directory(directory.path());
+    Store::open(config()).expect("opens").close();
+    let format = directory.path().join("format");
+    let content = fs::read(&format).expect("there");
+    fs::remove_file(&format).expect("removed");
+    for refused in [Store::open(config()).map(drop), Store::open_existing(config()).map(drop)] {
+        let told = refused.as_ref().expect_err("refused").to_string();
+        assert!(matches!(refused, Err(StoreError::Corrupt { .. })), "{told}");
+        assert!(told.contains("the file `format` is missing") && told.contains("put"), "{told}");
+    }
+    fs::write(&format, content).expect("put back");
+    Store::open(config()).expect("opens").close();
+}
+
 /// Of macOS, and of a directory that is kept in Git.
 #[test]
 fn a_directory_that_looks_empty_is_taken() {

@@ -58,6 +58,26 @@ fn a_server_refuses_a_backup_that_cannot_work_before_anything_is_touched() {
 }
 
 #[tokio::test]
+async fn a_backup_whose_key_is_the_master_key_is_warned_of() {
+    let directory = directory();
+    for name in ["master.key", "backup.key"] {
+        told(&directory, 0, &["key", "new", name]);
+    }
+    for (key, is_told) in [("master.key", true), ("backup.key", false)] {
+        let place = format!("{}-{key}", location(&directory));
+        let backup = ["--backup", &place, "--backup-key-file", key];
+        let data = format!("data-{key}");
+        let master = ["--master-key-file", "master.key"];
+        let server = Served::backed_up(&directory, &data, &[&backup[..], &master].concat());
+        server.put("/photos", "").await;
+        server.kept().await;
+        let log = server.end();
+        let warning = "the key of the backup is a master key of the server, too";
+        assert_eq!(log.contains(warning), is_told, "{log}");
+    }
+}
+
+#[tokio::test]
 async fn commands_refuse_what_they_cannot_use() {
     let directory = directory();
     let location = location(&directory);
