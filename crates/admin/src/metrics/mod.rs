@@ -70,6 +70,11 @@ impl Counters {
         let _ = self.certificates.set(Arc::clone(certificates));
     }
 
+    /// Number of certificates whose changed files are not usable.
+    pub fn refused_certificates(&self) -> usize {
+        self.certificates.get().map_or(0, |certificates| certificates.refused())
+    }
+
     /// Adds the audit log and the exporter of spans.
     pub fn watch_followers(&self, followers: &Arc<[Arc<dyn Follower>]>) {
         let _ = self.followers.set(Arc::clone(followers));

@@ -44,7 +44,7 @@ pub(super) struct LeaseKeeper {
     pub(super) writer: Arc<Stop>,
     pub(super) writer_ended: Arc<Stop>,
     pub(super) status: Arc<Status>,
-    /// Set once another server has the lease.
+    /// Set once another server has the lease, or may take it.
     pub(super) is_lost: Arc<AtomicBool>,
 }
 
@@ -135,7 +135,13 @@ impl LeaseKeeper {
         let state = self.status.state();
         match state.stored {
             Some(stored) if state.kept_ms.is_some_and(|kept_ms| kept_ms >= suspended_ms) => {
-                self.holder.answer(repository, Some(stored))
+                // Before the standby can be the primary: two servers must not say so at a time.
+                self.is_lost.store(true, Ordering::Release);
+                let released = self.holder.answer(repository, Some(stored));
+                if !matches!(released, Ok(true)) {
+                    self.is_lost.store(false, Ordering::Release);
+                }
+                released
             }
             _ => Err(Error::Refused(
                 state.error.unwrap_or_else(|| "the last changes could not be stored".to_owned()),

@@ -169,7 +169,7 @@ impl Backup {
         self.store.suspended().is_some()
     }
 
-    /// `true` once another server has the lease: only a restart can bring it back.
+    /// `true` once another server has the lease, or may take it: only a restart can bring it back.
     pub(crate) fn has_lost_the_lease(&self) -> bool {
         self.is_lost.load(Ordering::Acquire)
     }

@@ -13,6 +13,7 @@ use super::details::{backup_details, details, standby_details};
 use crate::backup::Pair;
 use crate::spaces::Spaces;
 use crate::watch::MOVED;
+use liteio_admin::metrics::Counters;
 use liteio_admin::operational::{Health, Readiness};
 use liteio_observe::delivery::Follower;
 
@@ -112,7 +113,7 @@ fn out_of_reach(store: &Store) -> Option<String> {
 }
 
 /// The health of the main space, with the server-wide state.
-pub(super) fn of(judge: &Arc<Judge>) -> Health {
+pub(super) fn of(judge: &Arc<Judge>, counters: &Arc<Counters>) -> Health {
     let Judge { spaces, followers, pair, .. } = &**judge;
     let readiness = {
         let judge = Arc::clone(judge);
@@ -121,9 +122,11 @@ pub(super) fn of(judge: &Arc<Judge>) -> Health {
     let details = {
         let spaces = spaces.clone();
         let (followers, pair) = (Arc::clone(followers), Arc::clone(pair));
+        let counters = Arc::clone(counters);
         move || -> Later<Map<String, Value>> {
             let space = spaces.main();
             let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
+            let counters = Arc::clone(&counters);
             Box::pin(async move {
                 let figures = space.app.store.cluster_figures();
                 if figures.is_some_and(|it| it.suspended.is_some()) {
@@ -131,6 +134,15 @@ pub(super) fn of(judge: &Arc<Judge>) -> Health {
                 }
                 let mut told = details(&space.app, &space.senders).await;
                 told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
+                // What was there before stays in use, so they are no reason against readiness.
+                let is_refused = space.users.current().is_file_refused();
+                told.extend(
+                    is_refused.then(|| ("credentials_file_refused".to_owned(), true.into())),
+                );
+                let refused = counters.refused_certificates();
+                told.extend(
+                    (refused > 0).then(|| ("certificates_refused".to_owned(), refused.into())),
+                );
                 told.extend(pair.role().map(|role| ("role".to_owned(), role.into())));
                 let backup = pair.backup_state().as_ref().map(backup_details);
                 told.extend(backup.map(|it| ("backup".to_owned(), it)));

@@ -85,12 +85,12 @@ impl Dispatch {
         let followers: Arc<[_]> = followers.into();
         let stopping = Arc::new(AtomicBool::new(false));
         let judge = Arc::new(Judge::new(&spaces, &stopping, &followers, &pair));
-        let health = health::of(&judge);
         let tracer = Arc::new(Tracer::default());
         let others = vectors::operation_names()
             .chain(iam::operation_names())
             .chain(tables::operation_names());
         let counters = Arc::new(Counters::new(s3::operation_names(), others));
+        let health = health::of(&judge, &counters);
         counters.watch_followers(&followers);
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&counters) as _, Arc::clone(&tracer) as _];

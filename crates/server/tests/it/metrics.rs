@@ -339,9 +339,14 @@ async fn only_users_with_the_right_and_their_tokens_read_metrics() {
 async fn a_refused_credentials_file_is_told_until_it_is_valid() {
     let server = memory().await;
     let refused = async || scrape(&server, OWN).await["liteio_credentials_file_refused"];
+    let health = async || server.get("/_liteio/health/ready").await.expect_status(200).text();
     assert_eq!(refused().await, 0.0);
+    assert!(!health().await.contains("refused"));
     server.set_users("[[user]]\nname = 'eve'");
     assert_eq!(refused().await, 1.0);
+    let told = health().await;
+    assert!(told.contains("\"credentials_file_refused\":true"), "{told}");
+    assert!(told.contains("\"status\":\"ready\""), "{told}");
     server.set_users(ACCOUNTS);
     assert_eq!(refused().await, 0.0);
 }

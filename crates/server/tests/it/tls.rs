@@ -265,14 +265,15 @@ async fn the_metrics_have_the_end_of_a_certificate_and_a_renewal_that_is_refused
     let (chain, key, certificate) = write_pair(directory.path(), &["localhost"], VALID);
     let server = Server::builder().memory().tls_certificate(&chain, &key);
     let server = server.metrics_auth(MetricsAuth::Public).spawn().await.expect("it starts");
-    let page = async || {
+    let get = async |path: &str| {
         let mut stream = connect(&server, &certificate, "localhost").await;
-        let request = "GET /_liteio/metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.expect("it is sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.expect("an answer");
         answer
     };
+    let page = async || get("/_liteio/metrics").await;
     let first = page().await;
     // The first second of 2090.
     assert!(
@@ -287,6 +288,8 @@ async fn the_metrics_have_the_end_of_a_certificate_and_a_renewal_that_is_refused
         }
     };
     timeout(LONG, refused).await.expect("the renewal is refused");
+    let health = get("/_liteio/health/ready").await;
+    assert!(health.contains("\"certificates_refused\":1"), "{health}");
     server.stop().await;
 }
 

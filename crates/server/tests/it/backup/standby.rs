@@ -233,6 +233,8 @@ async fn a_primary_hands_over_and_stays_without_writes() {
     let standby = Served::standby(&directory, &location, "standby", &["--fence"]);
     let promoted = told(&directory, 0, &["promote", "standby"]);
     assert!(promoted.contains("this server is the primary now"), "{promoted}");
+    let (_, health) = primary.is_ready().await;
+    assert!(health.contains("\"role\":\"former\""), "{health}");
     // Nothing that was acknowledged is lost, and the old primary has stopped before.
     let refusal = primary.request("PUT", "/plain/late").body("x").send().await;
     let refusal = refusal.expect_error(503, "ServiceUnavailable");
