@@ -356,6 +356,7 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     let refusal = read_to_end(&mut second).await;
     assert_s3_error(&refusal, 503, "SlowDown");
     assert!(refusal.contains("\r\nRetry-After: 1\r\n"), "{refusal}");
+    assert!(refusal.contains("<Detail>too many bytes of request bodies"), "{refusal}");
     // Small bodies have a reserve of their own.
     let mut small = connect(&server).await;
     send(&mut small, "PUT /b/k HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi").await;
@@ -387,6 +388,7 @@ async fn over_the_connections_is_slow_down_and_normal_again() {
     let refusal = read_to_end(&mut second).await;
     assert_s3_error(&refusal, 503, "SlowDown");
     assert!(refusal.contains("\r\nRetry-After: 1\r\n"), "{refusal}");
+    assert!(refusal.contains("<Detail>too many open connections"), "{refusal}");
     drop(first);
     let recovered = async {
         loop {

@@ -123,6 +123,9 @@ pub(super) async fn spawn(
         given => given,
     };
     let Grant { files, memory_bytes } = Grant::of_process();
+    if let Some(warning) = limits.warning_of_files(files) {
+        tracing::warn!("{warning}");
+    }
     let limits = limits.within(files, memory_bytes, tls.is_some());
     let proxies = Proxies::new(config.trusted_proxies);
     let domains = Domains::new(config.domains, &config.region);

@@ -649,6 +649,28 @@ fn keys_are_made_replaced_and_retired() {
     assert!(code == Some(1) && message.contains("not given"), "{message}");
 }
 
+#[tokio::test]
+async fn a_small_limit_of_open_files_is_warned_of_and_named_when_it_is_reached() {
+    use std::io::Read as _;
+    let directory = directory();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_liteio")]);
+    command.args(["--memory", "--address", "127.0.0.1:0"]).current_dir(directory.path());
+    let server = Running::start(&mut command);
+    let address = server.endpoint().trim_start_matches("http://").to_owned();
+    let connect = || std::net::TcpStream::connect(&address).expect("connected");
+    // An address may have half of the 112 connections, and 16 more are told of that at a time.
+    let mut open: Vec<_> = (0..60).map(|_| connect()).collect();
+    let mut refusal = String::new();
+    open[59].read_to_string(&mut refusal).expect("an answer");
+    assert!(refusal.contains("<Code>SlowDown</Code>"), "{refusal}");
+    drop(open);
+    let (_, log) = server.signal("TERM");
+    let warning = "the limit of open files is 256, which leaves 112 connections";
+    assert_eq!(log.matches(warning).count(), 1, "{log}");
+    assert!(log.contains("reason=\"too many open connections"), "{log}");
+}
+
 #[test]
 fn a_key_that_is_rotated_stays_that_of_its_owner() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};

@@ -18,7 +18,7 @@ use super::limits::{
     ANSWER_FREE_BYTES, ANSWER_PIECE_BYTES, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES,
 };
 use super::{Plan, slow_down};
-use crate::budget::Charge;
+use crate::budget::{Charge, Resource};
 use crate::reply::{ApiError, ReplyBody};
 
 /// The memory of one request.
@@ -46,7 +46,7 @@ impl Allowance {
         let copies = if self.plan.held { HELD_BODY_COPIES } else { 1 };
         let bytes = self.body_bytes.unwrap_or(u64::MAX).saturating_mul(copies);
         let in_memory = bytes.min(BODY_WINDOW_BYTES_MAX);
-        if self.exchange.has_room(in_memory) { Ok(()) } else { Err(slow_down()) }
+        if self.exchange.has_room(in_memory) { Ok(()) } else { Err(slow_down(Resource::BodyBytes)) }
     }
 
     /// The memory for an answer in pieces.
@@ -64,7 +64,7 @@ impl Allowance {
         };
         let mut charge = self.exchange.answer_charge();
         if !charge.grow_to(bytes.len() as u64) {
-            return Err(slow_down());
+            return Err(slow_down(Resource::AnswerBytes));
         }
         *bytes = hold(std::mem::take(bytes), charge);
         Ok(())

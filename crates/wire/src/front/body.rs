@@ -16,6 +16,7 @@ use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES, Lim
 use super::pace::Pace;
 use super::received::ReceivedBody;
 use super::{Plan, body_too_large, request_timeout, slow_down};
+use crate::budget::Resource;
 use crate::reply::{ApiError, BoxError, ErrorCode};
 
 /// The error when the connection ended, or its framing broke.
@@ -142,7 +143,7 @@ impl Receiving {
         // Charge only growth: most frames of a streamed body stay within the window.
         if in_memory > self.charged {
             if !self.exchange.charge(in_memory) {
-                return Err(slow_down());
+                return Err(slow_down(Resource::BodyBytes));
             }
             self.charged = in_memory;
         }

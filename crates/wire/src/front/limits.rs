@@ -67,6 +67,9 @@ pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
 /// Vectors, so that they see the error that states the allowed size.
 pub(crate) const UNREAD_BODY_BYTES_MAX: usize = 256 << 20;
 
+/// Connections below which the start warns of the limit of open files: pools of a few clients use them up.
+const FEW_CONNECTIONS: usize = 1024;
+
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
 const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);
 const _: () = assert!(HEAD_BYTES_MAX as u64 <= CONNECTION_MEMORY_BYTES);
@@ -164,6 +167,18 @@ impl Limits {
         }
     }
 
+    /// The warning about a limit of open files that leaves few connections; `None` for others.
+    pub fn warning_of_files(self, files: u64) -> Option<String> {
+        let Limits { connections_max, requests_max, .. } = self.within(files, u64::MAX, false);
+        (connections_max < self.connections_max.min(FEW_CONNECTIONS)).then(|| {
+            format!(
+                "the limit of open files is {files}, which leaves {connections_max} connections and {requests_max} requests at \
+                 work: raise its hard limit (`ulimit -Hn`, LimitNOFILE= of systemd, --ulimit nofile= of a container), to 65536 \
+                 for all limits"
+            )
+        })
+    }
+
     /// The limit of a resource.
     pub fn of(&self, resource: Resource) -> u64 {
         match resource {
@@ -195,6 +210,12 @@ mod tests {
             [448, 64, 256]
         );
         assert_eq!(files.body_bytes_max, limits.body_bytes_max);
+        let warning = limits.warning_of_files(1024).expect("few connections");
+        assert!(warning.contains("448 connections and 256 requests"), "{warning}");
+        assert_eq!(limits.warning_of_files(4096), None);
+        // A limit of the caller is no lack of files.
+        let own = Limits { connections_max: 10, ..limits };
+        assert_eq!(own.warning_of_files(1024), None);
 
         let memory = Limits::default().within(1 << 20, 512 << 20, false);
         assert_eq!([memory.connections_max, memory.requests_max], [1024, 512]);

@@ -31,7 +31,7 @@ pub use self::handler::{Handler, HandlerFuture, Isolate, Plan, Planned};
 use self::limits::{Limits, REASON_CHARACTERS_MAX};
 pub use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
-use crate::budget::{Budget, Client, Seat};
+use crate::budget::{Budget, Client, Resource, Seat};
 use crate::connection::ConnectionState;
 use crate::origin::{DenialBy, Domains, Entrance, Found, Origin, Peer, Target, answering};
 use crate::proxy::Proxies;
@@ -138,7 +138,7 @@ impl Front {
         // the budget.
         let checked = match check::check_head(&parts) {
             _ if plan.exempt => Ok(()),
-            Ok(()) if !is_within_limits => Err(slow_down()),
+            Ok(()) if !is_within_limits => Err(slow_down(Resource::Requests)),
             checked => checked.and(told),
         };
         let reply = match checked {
@@ -199,13 +199,14 @@ impl Front {
     pub(crate) fn reject(&self, error: &ApiError, peer: &Peer) -> Vec<u8> {
         let ids = self.ids.next();
         let status = error.status();
+        let reason = detail(error).unwrap_or(error.message());
         tracing::info!(
             target: exchange::ACCESS_LOG,
             id = %ids.request_id(),
             client = %peer.name(),
             status = status.as_u16(),
             code = error.code(),
-            reason = error.message(),
+            reason,
             "rejected before it was a request"
         );
         self.observers.iter().for_each(|observer| observer.rejected(error));
@@ -225,12 +226,17 @@ impl Front {
     }
 }
 
+/// The part of an error that is finer than its message.
+fn detail(error: &ApiError) -> Option<&str> {
+    let detail = error.elements().iter().find(|(name, _)| *name == "Detail");
+    detail.map(|(_, detail)| detail.as_str())
+}
+
 /// Notes the reason of a refusal that only the client would see: the message, or the faulty part of a document. The reason of
 /// the layer that refused is finer and comes first. The client has this one, so it names nobody's policies.
 fn note_reason(found: &Found, error: &ApiError) {
-    let detail = error.elements().iter().find(|(name, _)| *name == "Detail");
-    let reason = match detail {
-        Some((_, detail)) => detail.as_str(),
+    let reason = match detail(error) {
+        Some(detail) => detail,
         // The usual message of S3 is the code once more.
         None if error.code() == "AccessDenied" && error.message() != "Access Denied" => {
             error.message()
@@ -240,10 +246,21 @@ fn note_reason(found: &Found, error: &ApiError) {
     found.note_denial(DenialBy::Nobody, || reason.chars().take(REASON_CHARACTERS_MAX).collect());
 }
 
-/// The error when the budget is exhausted.
-pub(crate) fn slow_down() -> ApiError {
+/// The error when the budget of a resource is exhausted, or the share of a client in it.
+pub(crate) fn slow_down(resource: Resource) -> ApiError {
+    let too_many = match resource {
+        Resource::Connections => "too many open connections, of this address or of all",
+        Resource::Requests => "too many requests at work, of this address or of all",
+        Resource::BodyBytes => {
+            "too many bytes of request bodies in memory, of this user, this address or all"
+        }
+        Resource::AnswerBytes => {
+            "too many bytes of answers in memory, of this user, this address or all"
+        }
+    };
     let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
-    ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.").with_headers(headers)
+    let error = ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.");
+    error.with("Detail", too_many).with_headers(headers)
 }
 
 /// The error for a client that sends too slowly.

@@ -24,7 +24,7 @@ use tokio::time::{sleep, timeout};
 
 pub use self::stop::StopSignals;
 use self::transport::Transport;
-use crate::budget::Seat;
+use crate::budget::{Resource, Seat};
 use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::front::{Front, slow_down};
 use crate::origin::Entrance;
@@ -123,11 +123,12 @@ async fn accept(
         // an answer.
         } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
             connections.spawn(async move {
+                let error = slow_down(Resource::Connections);
                 match tls {
-                    None => connection::reject(stream, &front, &slow_down()).await,
+                    None => connection::reject(stream, &front, &error).await,
                     Some(tls) => {
                         let config = Arc::clone(&tls.refusing);
-                        connection::reject_encrypted(stream, config, &front, &slow_down()).await;
+                        connection::reject_encrypted(stream, config, &front, &error).await;
                     }
                 }
                 drop(permit);
