@@ -109,9 +109,6 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
     let report = report.map_err(|error| match error {
         // It names the directory, and says to stop its process.
         StoreError::InUse { message } => format!("{message}. {COPY_ADVICE}"),
-        error @ StoreError::Corrupt { .. } => {
-            format!("{}. {}", named(error), metadata_advice(path))
-        }
         error => named(error),
     })?;
     if report.is_unlocked {

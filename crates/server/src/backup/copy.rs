@@ -96,6 +96,12 @@ pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
             check_seen(&directory).map_err(CommandError::Failed)?;
             copied
         }
+        Err(error @ StoreError::Corrupt { .. }) => {
+            return Err(CommandError::Failed(format!(
+                "{}: {error}. `liteio restore` brings everything back from a backup",
+                data.display()
+            )));
+        }
         Err(error) => return Err(failed(&error)),
     };
     drop(progress);

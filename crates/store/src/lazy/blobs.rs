@@ -63,7 +63,11 @@ impl Inner {
             return Ok(());
         };
         let elsewhere = |reason: &str| BlobError::Elsewhere { id: *id, reason: reason.to_owned() };
-        let corrupt = |what| BlobError::Corrupt { id: *id, what };
+        // Passed over from then on, but by those who read it.
+        let corrupt = |what| {
+            self.state.lock().damaged.insert(*id);
+            BlobError::Corrupt { id: *id, what }
+        };
         let place = place.ok_or_else(|| corrupt("the backup does not have it"))?;
         let source = self.source.as_ref().ok_or_else(|| {
             elsewhere(
@@ -84,7 +88,6 @@ impl Inner {
         match (read, failed) {
             (_, Some(error)) => return Err(error),
             (Err(StoreError::Corrupt { .. }), None) => {
-                self.state.lock().damaged.insert(*id);
                 return Err(corrupt("the backup does not have it whole"));
             }
             (Err(error), None) => return Err(elsewhere(&error.to_string())),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use liteio_disk::{Durability, SimulatedDisk};
 use liteio_store::backup::{Restore, RestoredPart};
+use liteio_store::{BlobSource, Store, StoreConfig};
 
 use super::{Gone, Moments, Patient, begin, repository, restore, sending, write};
 use crate::limits::WAITING_BYTES;
@@ -14,7 +15,7 @@ use crate::testing::{Workload, pairs};
 use crate::writer::run::Run;
 use crate::writer::status::Status;
 use crate::writer::{Writer, WriterOptions};
-use crate::{Error, Moment, Repository};
+use crate::{Error, Moment, Repository, RepositorySource};
 
 #[test]
 fn a_missing_damaged_or_unreadable_object_is_told_and_never_a_gap() {
@@ -69,6 +70,37 @@ fn a_missing_damaged_or_unreadable_object_is_told_and_never_a_gap() {
             }
         }
     }
+}
+
+#[test]
+fn objects_that_cannot_be_read_do_not_stop_a_lazy_restore() {
+    let workload = Workload::new(8, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    write(&workload, &repository, &Gone, &mut Moments::new(), &|| {}).expect("written");
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let path = root.path().join("lazy");
+    let config = || StoreConfig { reserve_bytes: 0, ..StoreConfig::directory(&path) };
+    let plan = repository.plan(Moment::Newest).expect("there");
+    let restored = repository.restore_lazily(&plan, config(), &mut |_| {}).expect("restored");
+    assert!(restored.blobs > 1, "{restored:?}");
+    let bring = || {
+        let source = RepositorySource::new(Arc::new(target.clone()), Some([5; 32]), |_: &str| {});
+        let source: Arc<dyn BlobSource> = Arc::new(source);
+        let store = Store::open(StoreConfig { blob_source: Some(source), ..config() });
+        let store = store.expect("opens");
+        let is_over = (0..1000).any(|_| matches!(store.bring_one(), Ok(false)));
+        assert!(is_over, "it comes to an end");
+        let left = store.outstanding();
+        store.close();
+        left
+    };
+    for name in target.names().iter().filter(|name| name.contains("/packs/")) {
+        target.fail_reads_of(name);
+    }
+    assert!(bring() > 0);
+    target.recover();
+    assert_eq!(bring(), 0);
 }
 
 #[test]
