@@ -304,7 +304,7 @@ fn a_damaged_first_page_of_the_metadata_is_told_as_damage_with_advice() {
     for arguments in commands {
         let output = liteio(&directory).args(arguments).output().expect("it runs");
         // `verify` lists what it finds.
-        let message = String::from_utf8_lossy(&output.stdout) + &*stderr(&output);
+        let message = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
         for expected in ["data: ", "the tree meta.redb is damaged: ", "`liteio restore`"] {
             assert!(message.contains(expected), "{arguments:?}: {message}");
