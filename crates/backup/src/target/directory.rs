@@ -393,6 +393,14 @@ mod tests {
     }
 
     #[test]
+    fn an_error_of_the_device_is_of_one_object_and_others_are_not() {
+        assert!(is_of_device(&io::Error::from_raw_os_error(5)));
+        for other in [2, 13, 116] {
+            assert!(!is_of_device(&io::Error::from_raw_os_error(other)), "{other}");
+        }
+    }
+
+    #[test]
     fn a_missing_directory_is_empty_and_reading_does_not_create_it() {
         let root = tempfile::tempdir().expect("a temporary directory");
         let target = DirectoryTarget::new(&root.path().join("absent"));

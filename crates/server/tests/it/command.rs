@@ -649,8 +649,8 @@ fn keys_are_made_replaced_and_retired() {
     assert!(code == Some(1) && message.contains("not given"), "{message}");
 }
 
-#[tokio::test]
-async fn a_small_limit_of_open_files_is_warned_of_and_named_when_it_is_reached() {
+#[test]
+fn a_small_limit_of_open_files_is_warned_of_and_named_when_it_is_reached() {
     use std::io::Read as _;
     let directory = directory();
     let mut command = Command::new("sh");

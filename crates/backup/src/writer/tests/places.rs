@@ -83,7 +83,7 @@ fn objects_that_cannot_be_read_do_not_stop_a_lazy_restore() {
     let config = || StoreConfig { reserve_bytes: 0, ..StoreConfig::directory(&path) };
     let plan = repository.plan(Moment::Newest).expect("there");
     let restored = repository.restore_lazily(&plan, config(), &mut |_| {}).expect("restored");
-    assert!(restored.blobs > 1, "{restored:?}");
+    assert!(restored.blobs > 0, "{restored:?}");
     let bring = || {
         let source = RepositorySource::new(Arc::new(target.clone()), Some([5; 32]), |_: &str| {});
         let source: Arc<dyn BlobSource> = Arc::new(source);
