@@ -20,10 +20,6 @@ pub enum Error {
     /// The backup lacks something that it must have.
     #[error("{0}")]
     Damaged(String),
-    /// The target has an object and fails to read it, while it reads others: one line with its name. It may be damaged there,
-    /// or be read at the next attempt.
-    #[error("{0}")]
-    Unreadable(String),
     /// The backup, or the request, is not what it has to be: one line that says what to change.
     #[error("{0}")]
     Refused(String),
@@ -36,12 +32,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// `true` if the bytes of an object are not to be had, which says nothing about other objects.
-    pub(crate) fn is_of_one_object(&self) -> bool {
-        // The key was right for the identity, so another one is damage, too.
-        matches!(self, Self::Damaged(_) | Self::Seal(_) | Self::Unreadable(_))
-    }
-
     /// `true` for an answer that stays the same until the user changes something.
     #[must_use]
     pub fn is_refusal(&self) -> bool {

@@ -28,9 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Time between two looks at the lease, which tells of a server that begins another generation. Each is a read, at a twelfth
 /// of the price of a listing.
 const ASK_EVERY: Duration = Duration::from_secs(1);
-/// Steps in a row that may fail at an object that the target cannot read, before its blobs are left out for good: a service that
-/// fails for some seconds must not cost an object of a standby.
-const UNREADABLE_STEPS_MAX: u32 = 20;
 
 /// Follows a backup with a store in the role of a standby.
 #[derive(Debug)]
@@ -46,8 +43,6 @@ pub struct Follower {
     is_awaiting: bool,
     /// Number of blobs and vectors that the backup does not have whole.
     left_out: u64,
-    /// Number of steps in a row that have failed at an object that the target cannot read.
-    unreadable_steps: u32,
 }
 
 impl Follower {
@@ -74,7 +69,6 @@ impl Follower {
             run: None,
             is_awaiting: false,
             left_out: 0,
-            unreadable_steps: 0,
         })
     }
 
@@ -199,24 +193,16 @@ impl Follower {
             (place.map(|it| (it.generation, it.pack, it.offset)), *blob)
         });
         let mut packs = Packs::new(&self.repository);
-        let mut left_out = 0;
         for (blob, place) in missing {
             match fetch(&self.repository, &self.store, &mut packs, blob, place) {
                 Ok(()) => {}
-                Err(error @ Error::Unreadable(_))
-                    if self.unreadable_steps < UNREADABLE_STEPS_MAX =>
-                {
-                    self.unreadable_steps += 1;
-                    return Err(error);
-                }
-                // As a restore does: the others are whole.
-                Err(error) if error.is_of_one_object() => left_out += 1,
+                // As a restore does: the others are whole. One that cannot be read is waited for, since it may be read later.
+                Err(Error::Damaged(_) | Error::Seal(_)) => self.left_out += 1,
                 Err(error) => return Err(error),
             }
         }
         let applied = self.store.apply(changes, position)?;
-        self.unreadable_steps = 0;
-        self.left_out += left_out + applied.vectors_left_out;
+        self.left_out += applied.vectors_left_out;
         self.position = position;
         Ok(applied)
     }

@@ -234,8 +234,7 @@ impl Repository {
             Restored { generation: generation.name(), number: base.start, ..Restored::default() };
         restored.next_segment = base.first_segment;
         if let Some(reason) = passed_over {
-            restored.left_out += 1;
-            restored.tell(format!("a later generation cannot be used: {reason}"));
+            restored.leave_out(format!("a later generation cannot be used: {reason}"));
         }
         for index in 0..base.chunks {
             let name = Name::Chunk { generation: generation.id, base: base.start, index };
@@ -315,10 +314,12 @@ impl Repository {
                         restored.blobs += 1;
                         restored.blob_bytes += blob.bytes;
                     }
-                    Err(Error::Unreadable(_)) if again.len() < BLOBS_AT_ONCE => {
+                    Err(Error::Target(TargetError::Unreadable { .. }))
+                        if again.len() < BLOBS_AT_ONCE =>
+                    {
                         again.push((blob, place));
                     }
-                    Err(error) => restored.leave_out(error)?,
+                    Err(error) => restored.leave_out(self.damage(error)?),
                 }
                 progress(restored);
             }
@@ -334,7 +335,7 @@ impl Repository {
                     restored.blobs += 1;
                     restored.blob_bytes += blob.bytes;
                 }
-                Err(error) => restored.leave_out(error)?,
+                Err(error) => restored.leave_out(self.damage(error)?),
             }
             progress(restored);
         }
@@ -385,14 +386,10 @@ impl Restored {
         Ok(self)
     }
 
-    /// Counts a blob whose bytes are not to be had. Passes on any other error.
-    fn leave_out(&mut self, error: Error) -> Result<(), Error> {
-        if !error.is_of_one_object() {
-            return Err(error);
-        }
+    /// Counts a blob whose bytes are not to be had.
+    fn leave_out(&mut self, what: String) {
         self.left_out += 1;
-        self.tell(error.to_string());
-        Ok(())
+        self.tell(what);
     }
 
     fn tell(&mut self, reason: String) {

@@ -50,27 +50,16 @@ impl RepositorySource {
             Error::Store(error) => error,
             Error::Damaged(what) => StoreError::Corrupt { what },
             Error::Seal(error) => StoreError::Corrupt { what: error.to_string() },
-            // Others must not wait for it, and each read of it tries again.
-            Error::Unreadable(what) => {
-                self.note(&what);
-                StoreError::Corrupt { what }
-            }
             // The place of the backup is not for senders of requests.
             error @ (Error::Target(_) | Error::Refused(_) | Error::Sealing(_) | Error::Stopped) => {
-                self.note(&error.to_string());
+                let reason = error.to_string();
+                let mut logged = self.logged.lock();
+                if *logged != reason {
+                    (self.log)(&reason);
+                    *logged = reason;
+                }
                 StoreError::Suspended { reason: UNREACHABLE.to_owned() }
             }
-        }
-    }
-
-    /// Logs a reason if it is new.
-    fn note(&self, reason: &str) {
-        // The id of a request is another one each time.
-        let topic = reason.split(", request ").next().unwrap_or_default();
-        let mut logged = self.logged.lock();
-        if *logged != topic {
-            (self.log)(reason);
-            topic.clone_into(&mut logged);
         }
     }
 }

@@ -70,7 +70,7 @@ impl Repository {
             let found = self.generation(id).and_then(|generation| {
                 self.verify_generation(&generation, &mut verified, &mut places, progress)
             });
-            verified.note(found)?;
+            verified.note(self, found)?;
         }
         let Places { mut placed, mut named } = places;
         let mut placed = placed.merge().map_err(failed)?;
@@ -85,7 +85,7 @@ impl Repository {
                     Err(error) => break Err(error),
                 }
             };
-            verified.note(read)?;
+            verified.note(self, read)?;
             verified.blobs += 1;
             verified.blob_bytes += blob.bytes;
             progress(&verified);
@@ -112,7 +112,7 @@ impl Repository {
                     let of_chunk = places.add(chunk.placed)?;
                     places.check(name, &chunk.changes, &of_chunk)
                 });
-                verified.note(read)?;
+                verified.note(self, read)?;
                 progress(verified);
             }
         }
@@ -151,15 +151,13 @@ impl Repository {
 
 impl Verified {
     /// Notes damage, and passes on any other failure.
-    fn note(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+    fn note(&mut self, repository: &Repository, result: Result<(), Error>) -> Result<(), Error> {
         let what = match result {
             Ok(()) => return Ok(()),
-            Err(Error::Damaged(what) | Error::Unreadable(what)) => what,
-            Err(Error::Seal(error)) => error.to_string(),
             Err(Error::Target(TargetError::NotFound { name })) => {
                 format!("{name} of the backup is missing")
             }
-            Err(error) => return Err(error),
+            Err(error) => repository.damage(error)?,
         };
         if !self.damaged.contains(&what) {
             self.damaged.push(what);

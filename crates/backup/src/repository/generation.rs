@@ -24,7 +24,7 @@ pub struct Generation {
     pub segment_bytes: u64,
     /// The last sign of its writer.
     pub alive: Option<Alive>,
-    /// Manifests that are damaged, whose bases count as incomplete, and a sign that the target cannot read.
+    /// Manifests that are damaged: their bases count as incomplete.
     pub damaged: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl Repository {
                 .read(name)
                 .and_then(|contents| Segment::decode(&name.to_string(), &contents, self.id));
             last_ms = match segment {
-                Err(error) if error.is_of_one_object() => last_ms,
+                Err(Error::Seal(_) | Error::Damaged(_)) => last_ms,
                 segment => last_ms.max(segment?.time_ms),
             };
         }
@@ -148,20 +148,13 @@ impl Repository {
         for base in bases {
             match self.json(Name::Manifest { generation: id, base }) {
                 Ok(manifest) => generation.bases.push(manifest),
-                Err(error) if error.is_of_one_object() => {
-                    generation.damaged.push(error.to_string());
-                }
+                Err(Error::Seal(error)) => generation.damaged.push(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
         generation.alive = match self.json(Name::Alive { generation: id }) {
             // Only a sign.
             Err(Error::Target(TargetError::NotFound { .. }) | Error::Seal(_)) => None,
-            // It may be read later, and says then that a writer runs: nothing is removed meanwhile.
-            Err(Error::Unreadable(what)) => {
-                generation.damaged.push(what);
-                None
-            }
             alive => Some(alive?),
         };
         Ok(generation)

@@ -213,18 +213,26 @@ impl Repository {
     /// The contents of an object, verified.
     pub(crate) fn read(&self, name: Name) -> Result<Bytes, Error> {
         let name = name.to_string();
-        let object = self.target.get(&name).map_err(|error| self.told(error))?;
-        Ok(self.sealer.open(&name, &object)?)
+        Ok(self.sealer.open(&name, &self.target.get(&name)?)?)
     }
 
-    /// The error of a read: of one object only if the target can read another one.
-    fn told(&self, error: TargetError) -> Error {
-        let TargetError::Unreadable { request_id, .. } = &error else { return error.into() };
-        if self.target.get(IDENTITY).is_err() {
-            return error.into();
+    /// What is wrong with one object whose bytes are not to be had, which says nothing about other objects.
+    ///
+    /// # Errors
+    /// Any other error: a target that reads nothing at all fails, and has lost nothing.
+    pub(crate) fn damage(&self, error: Error) -> Result<String, Error> {
+        match error {
+            Error::Damaged(what) => Ok(what),
+            // The key was right for the identity, so another one is damage, too.
+            Error::Seal(error) => Ok(error.to_string()),
+            Error::Target(TargetError::Unreadable { ref request_id, .. })
+                if self.target.get(IDENTITY).is_ok() =>
+            {
+                let id = request_id.as_ref().map(|id| format!(", request {id}"));
+                Ok(format!("{error}{}", id.unwrap_or_default()))
+            }
+            error => Err(error),
         }
-        let id = request_id.as_ref().map(|id| format!(", request {id}")).unwrap_or_default();
-        Error::Unreadable(format!("{error}{id}"))
     }
 
     /// An object, to be stored under its name.

@@ -10,6 +10,7 @@ use liteio_store::backup::{BackupBlob, BackupPlace};
 use super::Repository;
 use crate::Error;
 use crate::names::Name;
+use crate::target::TargetError;
 
 /// Packs being read: the last one stays in memory, since neighbours in a backup are read one after another. So does the failure to
 /// read it, whose repetitions would take a second for each of its blobs.
@@ -29,7 +30,11 @@ impl<'a> Packs<'a> {
             Some((name, contents)) if *name == (generation, pack) => contents.clone(),
             _ => {
                 let contents = match self.repository.read(Name::Pack { generation, pack }) {
-                    Err(error) if !matches!(error, Error::Unreadable(_)) => return Err(error),
+                    Err(error)
+                        if !matches!(error, Error::Target(TargetError::Unreadable { .. })) =>
+                    {
+                        return Err(error);
+                    }
                     contents => contents,
                 };
                 self.last = Some(((generation, pack), contents.clone()));
@@ -61,7 +66,7 @@ impl<'p, 'a> PackedBlob<'p, 'a> {
     /// The next bytes; `None` at the end, if all of them are those that were backed up.
     ///
     /// # Errors
-    /// The errors of the target; [`Error::Seal`], [`Error::Damaged`] and [`Error::Unreadable`].
+    /// The errors of the target; [`Error::Seal`] and [`Error::Damaged`].
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if self.rest == 0 {
             let crc = crc_of(&self.digest);
