@@ -156,7 +156,13 @@ impl Store {
                         class != Some(to)
                             || !tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?
                     }
-                    None => tiers::may_label(class, to),
+                    // A body in a tier keeps the class of that tier.
+                    None => {
+                        let is_tier = |class| self.shared().tiers.tier_of(class).is_some();
+                        tiers::may_label(class, to)
+                            && !(class.is_some_and(is_tier)
+                                && tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?)
+                    }
                 };
                 if may_move {
                     to_move.push(Due::Move { key, version, noncurrent });

@@ -264,7 +264,7 @@ impl Lifecycle {
     }
 
     /// The storage class that a current version has by `now_ms`. Of several transitions the last one
-    /// that is due counts.
+    /// that is due counts; of those of one day, as on AWS, the one to the coldest class.
     pub(crate) fn transition(
         &self,
         subject: &Subject<'_>,
@@ -280,7 +280,7 @@ impl Lifecycle {
         let transitions = matching.flat_map(|rule| &rule.transitions);
         let large = transitions.filter(|it| subject.bytes.is_some_and(|size| size >= it.bytes_min));
         let dues = large.map(|it| (due(it), it)).filter(|(at_ms, _)| *at_ms <= now_ms);
-        dues.max_by_key(|(at_ms, _)| *at_ms).map(|(_, it)| it)
+        dues.max_by_key(|(at_ms, it)| (*at_ms, class_rank(&it.class))).map(|(_, it)| it)
     }
 
     /// The same for a noncurrent version, as [`Lifecycle::noncurrent_expiration`] has it.
@@ -299,7 +299,7 @@ impl Lifecycle {
         let large = transitions.filter(|it| subject.bytes.is_some_and(|size| size >= it.bytes_min));
         let old = large.filter(|it| newer >= u64::from(it.at.keep_newest));
         let dues = old.map(|it| (due(&it.at), it)).filter(|(at_ms, _)| *at_ms <= now_ms);
-        dues.max_by_key(|(at_ms, _)| *at_ms).map(|(_, it)| it)
+        dues.max_by_key(|(at_ms, it)| (*at_ms, class_rank(&it.class))).map(|(_, it)| it)
     }
 
     /// Expiration of an upload that began at `initiated_ms`.
@@ -312,6 +312,20 @@ impl Lifecycle {
         };
         let dues = matching.filter_map(|rule| Some(Due { at_ms: due(rule)?, rule: &rule.id }));
         dues.min_by_key(|due| due.at_ms)
+    }
+}
+
+/// Place of a storage class in AWS's order of transitions, which only go on in it. Standard classes and
+/// the names of tiers are 0.
+pub(crate) fn class_rank(class: &str) -> u8 {
+    match class {
+        "STANDARD_IA" => 1,
+        "INTELLIGENT_TIERING" => 2,
+        // Neither becomes the other.
+        "ONEZONE_IA" | "GLACIER_IR" => 3,
+        "GLACIER" => 4,
+        "DEEP_ARCHIVE" => 5,
+        _ => 0,
     }
 }
 

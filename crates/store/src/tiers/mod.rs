@@ -19,6 +19,7 @@ use liteio_kv::{Read, Transaction, Write as _};
 use crate::error::StoreError;
 use crate::meta::content::Content;
 use crate::meta::key::successor;
+use crate::meta::lifecycle::class_rank;
 use crate::meta::object::ObjectRecord;
 use crate::meta::remote::MoveRow;
 use crate::meta::space;
@@ -88,24 +89,10 @@ pub(crate) fn queue(
     Ok(write.put(&place, &row.encode(&place))?)
 }
 
-/// Place of a storage class in AWS's order of transitions, which only go on in it. Standard classes and
-/// the names of tiers are 0.
-fn rank(class: &str) -> u8 {
-    match class {
-        "STANDARD_IA" => 1,
-        "INTELLIGENT_TIERING" => 2,
-        // Neither becomes the other.
-        "ONEZONE_IA" | "GLACIER_IR" => 3,
-        "GLACIER" => 4,
-        "DEEP_ARCHIVE" => 5,
-        _ => 0,
-    }
-}
-
 /// `true` if a transition to `to`, which stands for no tier, changes the class of a version: to a class
 /// of AWS, and never to a faster one.
 pub(crate) fn may_label(class: Option<&str>, to: &str) -> bool {
-    rank(to) > class.map_or(0, rank)
+    class_rank(to) > class.map_or(0, class_rank)
 }
 
 /// Gives the version at `place` a storage class without a tier. Its body stays here, unless it is in a

@@ -200,6 +200,22 @@ fn a_transition_to_a_class_without_a_tier_sets_the_class() {
 }
 
 #[test]
+fn of_transitions_of_one_day_the_coldest_counts() {
+    let (store, clock) = open();
+    let to = |class: &str| Transition {
+        at: Expiration::Days(30),
+        class: class.to_owned(),
+        bytes_min: 0,
+    };
+    let transitions = vec![to("GLACIER_IR"), to("STANDARD_IA")];
+    set(&store, vec![LifecycleRule { transitions, ..rule("") }]);
+    put(&store, "a", b"body");
+    assert_eq!(run_on_day(&store, &clock, 31), 0);
+    let head = head_object(&store, &bucket(&store, "bucket"), &key("a"), None).expect("an object");
+    assert_eq!(head.metadata.storage_class.as_deref(), Some("GLACIER_IR"));
+}
+
+#[test]
 fn locked_versions_stay_until_their_lock_ends() {
     let (store, clock) = open();
     let new = NewBucket::new(name("locked"), owner(), String::new());
