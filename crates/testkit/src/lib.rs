@@ -218,7 +218,7 @@ impl TestApi {
         self.main.space()
     }
 
-    /// Ends all waits and faults, because the server stops.
+    /// Ends all waits, and the slowing of bodies, because the server stops.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
         self.main.faults.clear();

@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import liteio
+from liteio._settings import check_effect
 
 
 def names_of_buckets(client):
@@ -201,6 +202,10 @@ def test_a_variable_beside_the_option_that_takes_its_place_is_refused(variable, 
     message = f"^environment has {variable}, which has no effect beside {beside}: give one of them$"
     with pytest.raises(TypeError, match=message):
         liteio.Server(environment={variable: "photos"}, **others)
+
+
+def test_an_empty_argument_is_no_flag_beside_a_variable():
+    check_effect(["--cors-origin", ""], {"LITEIO_SCRUB_DAYS": "1"})
 
 
 @pytest.mark.parametrize("others", [{}, {"LITEIO_LOG_FORMAT": "json"}])

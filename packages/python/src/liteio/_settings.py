@@ -72,8 +72,8 @@ def check_effect(command: Iterable[str], environment: Mapping[str, str]) -> None
     """Raises TypeError for a variable beside the option that takes its place."""
     flags = {flag_of(argument) for argument in command}
     for name in environment:
-        flag = FLAG_BESIDE.get(name, "")
-        if flag in flags:
+        flag = FLAG_BESIDE.get(name)
+        if flag is not None and flag in flags:
             raise TypeError(f"environment has {name}, which has no effect beside {OPTIONS[flag]} ({flag}): give one of them")
 
 
