@@ -25,7 +25,7 @@ import uuid
 import zlib
 
 import boto3
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError
 
 SENTENCES = [
     ("Bats are the only mammals that can truly fly, and most of them hunt in the dark.", "nature"),
@@ -105,6 +105,8 @@ def main():
         client.create_vector_bucket(vectorBucketName=bucket)
     except EndpointConnectionError:
         raise SystemExit(f"There is no server at {endpoint}: start `liteio --memory`.") from None
+    except ClientError as error:
+        raise SystemExit(f"{endpoint}: {error}") from None
     try:
         search(client, bucket, embed, questions)
     finally:

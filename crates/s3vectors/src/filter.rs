@@ -148,7 +148,9 @@ impl Parser {
             _ => 1,
         };
         if self.conditions > FILTER_CONDITIONS_MAX {
-            let message = format!("a filter has at most {FILTER_CONDITIONS_MAX} conditions");
+            let message = format!(
+                "a filter has at most {FILTER_CONDITIONS_MAX} conditions, and each value of $in and $nin is one"
+            );
             return Err(Exception::filter("/filter", message));
         }
         Ok(Filter::Key { key: key.to_owned(), condition })

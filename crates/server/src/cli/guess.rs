@@ -79,16 +79,16 @@ const GUESSES: [(&[&str], &str); 19] = [
     ),
 ];
 
+/// Options in the place of the directory of the data.
+const DIRECTORY: [&str; 6] = ["--dir", "--data", "--directory", "--path", "--root", "--storage"];
+
 /// Options that there are not, and what to do instead. The most similar option is about something else.
 const OPTIONS: [(&[&str], &str); 12] = [
     (
         &["--vector-bucket", "--vector-buckets"],
         "vector buckets are made by clients: docs/vectors.md",
     ),
-    (
-        &["--dir", "--data", "--directory", "--path", "--root", "--storage"],
-        "`--data-dir DIR` names the directory of the data",
-    ),
+    (&DIRECTORY, "`--data-dir DIR` names the directory of the data"),
     (
         &["--listen", "--listen-address", "--bind", "--addr"],
         "`--address HOST:PORT`, or `--port PORT`, selects where the server listens",
@@ -193,6 +193,12 @@ pub(super) fn option(error: &clap::Error, arguments: &[OsString]) -> Option<Stri
         let port = port.unwrap_or(9000);
         return Some(format!(
             "there is no option `{option}`: write the URL alone: `liteio health http://127.0.0.1:{port}`"
+        ));
+    }
+    let is_of_restore = arguments.get(1).is_some_and(|it| it == "restore");
+    if is_of_restore && (DIRECTORY.contains(&option.as_str()) || option == "--data-dir") {
+        return Some(format!(
+            "there is no option `{option}`: the directory follows the backup: `liteio restore LOCATION DIR`"
         ));
     }
     let (_, instead) = OPTIONS.iter().find(|(options, _)| options.contains(&option.as_str()))?;

@@ -527,9 +527,11 @@ async fn the_log_tells_the_region_of_a_server_that_has_one() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 43] = [
+    let rows: [(&[&str], &str); 45] = [
         (&["start"], "`liteio server`"),
         (&["reset"], "stop the server and remove its data directory"),
+        (&["restore", "./backup", "--data-dir", "data"], "`liteio restore LOCATION DIR`"),
+        (&["restore", "./backup", "--dir", "data"], "`liteio restore LOCATION DIR`"),
         (&["wipe", "./data"], "stop the server and remove its data directory"),
         (&["--console-port", "9001"], "`--console-address HOST:PORT`"),
         (&["server", "--website-port=9002"], "--website-address"),
