@@ -26,8 +26,8 @@ pub(super) fn explain(
 ) -> Option<String> {
     let text = String::from_utf8_lossy(canonical);
     let forwarded = parts.headers.get("x-forwarded-host").and_then(|it| it.to_str().ok());
-    let found =
-        difference(&text, forwarded, |it| matches(&hex_digest(&Sha256::digest(it.as_bytes()))));
+    let is_signed = |it: &str| matches(&hex_digest(&Sha256::digest(it.as_bytes())));
+    let found = difference(&text, forwarded, is_signed).or_else(|| encoding(canonical, is_signed));
     let mut end = text.rsplit('\n');
     let (payload_hash, signed_headers) = (end.next(), end.next());
     let signed = signed_headers.unwrap_or_default();
@@ -46,6 +46,16 @@ pub(super) fn explain(
         );
     }
     found
+}
+
+/// The encoding with which the signature fits: header values that were signed in UTF-8, and have come in Latin-1.
+fn encoding(canonical: &[u8], matches: impl Fn(&str) -> bool) -> Option<String> {
+    let signed: String = canonical.iter().map(|byte| char::from(*byte)).collect();
+    (!canonical.is_ascii() && matches(&signed)).then(|| {
+        "the client signed a header in UTF-8 and sent it in Latin-1, as the AWS SDK for Java does with metadata beyond ASCII: encode \
+         the value, such as by percent encoding"
+            .to_owned()
+    })
 }
 
 /// The signed headers that did not come.
@@ -176,6 +186,16 @@ mod tests {
         let received = canonical("/a", "h");
         let told = found(&received.replacen("GET", "PUT", 1), &received, None);
         assert_eq!(told.as_deref(), Some("the client signed the method PUT, and GET has come"));
+    }
+
+    #[test]
+    fn the_encoding_that_a_client_signed_is_told() {
+        let signed = canonical("/a", "h").replace(":d", ":Jörg");
+        let latin1: Vec<u8> = signed.chars().map(|it| u8::try_from(it).expect("Latin-1")).collect();
+        let told = encoding(&latin1, |it| it == signed).expect("a difference");
+        assert!(told.contains("in UTF-8 and sent it in Latin-1"), "{told}");
+        assert_eq!(encoding(&latin1, |_| false), None);
+        assert_eq!(encoding(b"GET", |_| true), None);
     }
 
     #[test]

@@ -185,7 +185,9 @@ public final class LiteIOServer extends LiteIOSpace {
 
         /** Buckets created at start, each NAME[:public|download|upload][:versioned|locked]. */
         public Builder buckets(String... names) {
-            buckets.addAll(List.of(names));
+            for (String each : names) {
+                buckets.add(Objects.requireNonNull(each, "the name of a bucket is null"));
+            }
             return this;
         }
 

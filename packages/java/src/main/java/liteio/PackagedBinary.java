@@ -62,7 +62,7 @@ final class PackagedBinary {
 
     private static Path cache(Map<String, String> environment, String expected) throws IOException {
         String named = environment.getOrDefault("XDG_CACHE_HOME", "");
-        Path root = Path.of(named).isAbsolute() ? Path.of(named) : Path.of(System.getProperty("user.home"), ".cache");
+        Path root = Path.of(named).isAbsolute() ? Path.of(named) : home(environment).resolve(".cache");
         Path own = root.resolve("liteio");
         Path directory = own.resolve(expected);
         Files.createDirectories(root);
@@ -74,6 +74,16 @@ final class PackagedBinary {
             checkOwned(each);
         }
         return directory;
+    }
+
+    /** The shell's home. Of a user without an entry in passwd, as in containers, Java's is `?`: a directory of the project. */
+    private static Path home(Map<String, String> environment) throws IOException {
+        for (String each : new String[] {environment.getOrDefault("HOME", ""), System.getProperty("user.home")}) {
+            if (Path.of(each).isAbsolute()) {
+                return Path.of(each);
+            }
+        }
+        throw new IOException("this user has no home directory");
     }
 
     /** A directory that others can write could give them the program that is run. */

@@ -78,6 +78,12 @@ final class PackagedBinaryTest {
     }
 
     @Test
+    void theHomeOfTheShellComesFirst() throws Exception {
+        Path program = packed(sum()).extract(Map.of("HOME", work.toString()));
+        assertEquals(work.resolve(".cache/liteio").resolve(sum()).resolve("liteio"), program);
+    }
+
+    @Test
     void whatWasChangedIsReplaced() throws Exception {
         Path program = packed(sum()).extract(environment());
         Object inode = Files.getAttribute(program, "unix:ino");
