@@ -7,7 +7,8 @@ import (
 )
 
 // Rule is a fault: it makes matching requests fail, slows them down, or cuts them off. Operation, Bucket and Key (of S3
-// Vectors: vector bucket and index) are patterns with * and ?.
+// Vectors: vector bucket and index) are patterns with * and ?. ListObjects and ListObjectsV2 are two operations: "ListObjects*" is
+// both.
 type Rule struct {
 	Operation string `json:"operation,omitempty"`
 	Bucket    string `json:"bucket,omitempty"`

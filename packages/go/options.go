@@ -38,7 +38,7 @@ func Buckets(buckets ...string) Option {
 // Seed sets a directory or an archive whose directories become buckets.
 func Seed(path string) Option { return func(s *settings) { s.seed = s.notEmpty("Seed", path) } }
 
-// Profile selects the profile "minio", "localstack" or "s3mock".
+// Profile selects the profile "minio", "localstack" or "s3mock". Of several the last counts.
 func Profile(name string) Option {
 	return func(s *settings) { s.profile = s.notEmpty("Profile", name) }
 }

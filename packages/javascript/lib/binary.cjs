@@ -37,7 +37,7 @@ function findBinary(given) {
     }
   }
   const install = PLATFORMS.includes(platform)
-    ? `install the package @liteio/${platform} of the same version (docs/javascript.md)`
+    ? `install the package @liteio/${platform} of the same version, which docs/javascript.md makes from a clone`
     : `packages exist for ${PLATFORMS.join(", ")}, and this is ${platform} (on Windows use WSL)`;
   throw new BinaryNotFound(
     `the LiteIO binary was not found: ${install}, set LITEIO_BINARY to its path, or put the program ` +

@@ -296,6 +296,7 @@ async function setUp(options, provide) {
         "start one server for all projects, or give useSpace() and useServer() options in the files that need another",
     );
   }
+  checkOptions("the argument of withOptions", options, OPTIONS);
   const server = await startServer(options);
   const { endpoint, accessKeyId, secretAccessKey, region } = server;
   const shared = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region, profile: options?.profile });
