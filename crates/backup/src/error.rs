@@ -32,6 +32,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// `true` if the target has an object, and fails to read it.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Target(TargetError::Unreadable { .. }))
+    }
+
     /// `true` for an answer that stays the same until the user changes something.
     #[must_use]
     pub fn is_refusal(&self) -> bool {

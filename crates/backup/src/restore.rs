@@ -283,8 +283,7 @@ impl Repository {
         if let (Moment::Newest, Some(alive)) = (moment, generation.alive)
             && restored.number < alive.through
         {
-            restored.left_out += 1;
-            restored.tell(format!(
+            restored.leave_out(format!(
                 "the segments of generation {} end with record {}, although its writer had stored {}",
                 restored.generation, restored.number, alive.through
             ));
@@ -310,16 +309,10 @@ impl Repository {
             });
             for (blob, place) in missing.blobs {
                 match self.restore_blob(to, &mut packs, blob, place) {
-                    Ok(()) => {
-                        restored.blobs += 1;
-                        restored.blob_bytes += blob.bytes;
-                    }
-                    Err(Error::Target(TargetError::Unreadable { .. }))
-                        if again.len() < BLOBS_AT_ONCE =>
-                    {
+                    Err(error) if error.is_unreadable() && again.len() < BLOBS_AT_ONCE => {
                         again.push((blob, place));
                     }
-                    Err(error) => restored.leave_out(self.damage(error)?),
+                    result => self.count(restored, blob, result)?,
                 }
                 progress(restored);
             }
@@ -330,14 +323,26 @@ impl Repository {
         }
         packs = Packs::new(self);
         for (blob, place) in again {
-            match self.restore_blob(to, &mut packs, blob, place) {
-                Ok(()) => {
-                    restored.blobs += 1;
-                    restored.blob_bytes += blob.bytes;
-                }
-                Err(error) => restored.leave_out(self.damage(error)?),
-            }
+            let result = self.restore_blob(to, &mut packs, blob, place);
+            self.count(restored, blob, result)?;
             progress(restored);
+        }
+        Ok(())
+    }
+
+    /// Counts a blob that is restored, or whose bytes are not to be had.
+    fn count(
+        &self,
+        restored: &mut Restored,
+        blob: BackupBlob,
+        result: Result<(), Error>,
+    ) -> Result<(), Error> {
+        match result {
+            Ok(()) => {
+                restored.blobs += 1;
+                restored.blob_bytes += blob.bytes;
+            }
+            Err(error) => restored.leave_out(self.damage(error)?),
         }
         Ok(())
     }
@@ -386,7 +391,7 @@ impl Restored {
         Ok(self)
     }
 
-    /// Counts a blob whose bytes are not to be had.
+    /// Counts what is not to be had, and keeps the reason.
     fn leave_out(&mut self, what: String) {
         self.left_out += 1;
         self.tell(what);

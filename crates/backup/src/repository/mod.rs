@@ -216,7 +216,7 @@ impl Repository {
         Ok(self.sealer.open(&name, &self.target.get(&name)?)?)
     }
 
-    /// What is wrong with one object whose bytes are not to be had, which says nothing about other objects.
+    /// The damage that an error tells of one object, whose bytes are not to be had: it says nothing about other objects.
     ///
     /// # Errors
     /// Any other error: a target that reads nothing at all fails, and has lost nothing.

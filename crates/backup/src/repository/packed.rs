@@ -10,7 +10,6 @@ use liteio_store::backup::{BackupBlob, BackupPlace};
 use super::Repository;
 use crate::Error;
 use crate::names::Name;
-use crate::target::TargetError;
 
 /// Packs being read: the last one stays in memory, since neighbours in a backup are read one after another. So does the failure to
 /// read it, whose repetitions would take a second for each of its blobs.
@@ -30,11 +29,7 @@ impl<'a> Packs<'a> {
             Some((name, contents)) if *name == (generation, pack) => contents.clone(),
             _ => {
                 let contents = match self.repository.read(Name::Pack { generation, pack }) {
-                    Err(error)
-                        if !matches!(error, Error::Target(TargetError::Unreadable { .. })) =>
-                    {
-                        return Err(error);
-                    }
+                    Err(error) if !error.is_unreadable() => return Err(error),
                     contents => contents,
                 };
                 self.last = Some(((generation, pack), contents.clone()));
