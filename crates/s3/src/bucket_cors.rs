@@ -63,6 +63,13 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
     bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
 }
 
+/// The bucket of this name, and the rules for it: its own, or the server's if it has none, or if there is no such bucket.
+async fn rules_of(app: &App, name: &str) -> (Option<Arc<Bucket>>, S3Result<Option<Arc<Cors>>>) {
+    let bucket = app.look(|store| access::bucket_for_rules(store, name)).await.ok();
+    let own = bucket.as_deref().map(of_bucket).transpose();
+    (bucket, own.map(|own| own.flatten().or_else(|| app.cors.clone())))
+}
+
 /// The bucket of a preflight request, and whether the request names a key of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
@@ -76,11 +83,9 @@ pub(super) async fn preflight_answer(
     headers: &HeaderMap,
     name: &str,
 ) -> PreflightAnswer {
-    let bucket = app.look(|store| access::bucket_for_rules(store, name)).await.ok();
-    let own = bucket.as_deref().map(of_bucket).transpose();
-    let cors = own.ok().and_then(|own| own.flatten().or_else(|| app.cors.clone()));
-    let is_allowed = match (PageRequest::of(&Method::OPTIONS, headers), cors) {
-        (Some(page), Some(cors)) => {
+    let (bucket, rules) = rules_of(app, name).await;
+    let is_allowed = match (PageRequest::of(&Method::OPTIONS, headers), rules) {
+        (Some(page), Ok(Some(cors))) => {
             page.asked_method().is_some() && cors.preflight(&page).is_some()
         }
         _ => false,
@@ -116,14 +121,13 @@ pub(super) async fn preflight(
             error::quoted(&name)
         )));
     }
-    let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).await.ok();
+    let (bucket, rules) = rules_of(app, place.bucket).await;
     let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
         origin.found.note_owner(&bucket.owner.id);
         access_log::by_rules(app, bucket, &Method::OPTIONS, headers, origin);
     }
-    let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
-    let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {
+    let Some(cors) = rules.map_err(super::refusal::of_error)? else {
         let message = match bucket {
             Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
             None => "CORSResponse: Bucket not found",
@@ -166,9 +170,7 @@ pub(super) async fn headers(
     bucket: &str,
     origin: &Origin,
 ) -> Option<HeaderMap> {
-    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).await.ok();
-    let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
-    let cors = own.flatten().or_else(|| app.cors.clone());
+    let cors = rules_of(app, bucket).await.1.ok()?;
     let headers = cors.as_ref().map(|cors| cors.actual(page));
     let is_allowed =
         headers.as_ref().is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
