@@ -202,7 +202,7 @@ impl Desk<'_> {
         for (name, document) in &former.policies {
             match self.draft.state.get::<PolicyRecord>(name).is_some_and(|it| it.name == *name) {
                 true => brought.present += 1,
-                // Whoever read it has told why it could not.
+                // The reader of the volume has reported it.
                 false if document.is_empty() => {}
                 false => {
                     let made = self.store_policy(name, document);

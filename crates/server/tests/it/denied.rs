@@ -109,7 +109,7 @@ async fn an_unknown_access_key_is_logged() {
     assert!(!log.contains("bPxRfiCY"), "{log}");
 }
 
-/// Whose old secret is still in use somewhere, or guessed, is found by the name of the key.
+/// The name of the key leads to the program that still has an old secret, and shows whose secret is guessed.
 #[tokio::test]
 async fn the_access_key_of_a_wrong_secret_is_logged_as_not_proven() {
     let directory = tempfile::tempdir().expect("a temporary directory");
