@@ -44,6 +44,15 @@ pub struct Plan {
     passed_over: Option<String>,
 }
 
+/// The treatment of blobs in packs that the target cannot read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unreadable {
+    /// Tried again at the end, then left out and told.
+    LeftOut,
+    /// The restore ends with the error. A standby would stay without the blob, which may be readable later.
+    Refused,
+}
+
 /// The result of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
@@ -148,7 +157,7 @@ impl Repository {
     ) -> Result<Restored, Error> {
         let restored = self.restore_pairs(plan, &to, progress)?;
         to.keep_only(part)?;
-        self.restore_rest(part, to, restored, progress)
+        self.restore_rest(part, Unreadable::LeftOut, to, restored, progress)
     }
 
     /// Restores the newest state into the empty directory of `config`, as that of a standby, which
@@ -180,7 +189,8 @@ impl Repository {
             through: restored.number,
             time_ms: restored.time_ms,
         })?;
-        self.restore_rest(&RestoredPart::Everything, to, restored, progress)
+        let everything = RestoredPart::Everything;
+        self.restore_rest(&everything, Unreadable::Refused, to, restored, progress)
     }
 
     /// [`Repository::restore`] of everything but the bytes of blobs, which stay in the backup: a store
@@ -215,11 +225,12 @@ impl Repository {
     fn restore_rest(
         &self,
         part: &RestoredPart,
+        unreadable: Unreadable,
         to: Restore,
         mut restored: Restored,
         progress: Progress<'_>,
     ) -> Result<Restored, Error> {
-        self.restore_blobs(part, &to, &mut restored, progress)?;
+        self.restore_blobs(part, unreadable, &to, &mut restored, progress)?;
         restored.end(to)
     }
 
@@ -294,6 +305,7 @@ impl Repository {
     fn restore_blobs(
         &self,
         part: &RestoredPart,
+        unreadable: Unreadable,
         to: &Restore,
         restored: &mut Restored,
         progress: Progress<'_>,
@@ -309,6 +321,9 @@ impl Repository {
             });
             for (blob, place) in missing.blobs {
                 match self.restore_blob(to, &mut packs, blob, place) {
+                    Err(error) if error.is_unreadable() && unreadable == Unreadable::Refused => {
+                        return Err(error);
+                    }
                     Err(error) if error.is_unreadable() && again.len() < BLOBS_AT_ONCE => {
                         again.push((blob, place));
                     }

@@ -243,6 +243,29 @@ fn a_missing_segment_is_passed_by_the_next_base_only() {
 }
 
 #[test]
+fn a_standby_begins_with_all_objects() {
+    let workload = Workload::new(4, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let status = Status::default();
+    let mut run = begin(&workload, &repository, &status);
+    workload.put("photo", &[7; 3000]);
+    run.tick().expect("stored");
+    for pack in target.names().iter().filter(|name| name.contains("/packs/")) {
+        target.fail_reads_of(pack);
+    }
+    let disk = SimulatedDisk::new(9);
+    let begin = || Restore::begin_on(Arc::new(disk.clone()), workload.config()).expect("begins");
+    let plan = repository.plan(Moment::Newest).expect("there");
+    let refused = repository.restore_standby_into(&plan, begin(), &mut |_| {});
+    assert!(matches!(refused, Err(crate::Error::Target(_))), "{refused:?}");
+    // The same call goes on.
+    target.recover();
+    let restored = repository.restore_standby_into(&plan, begin(), &mut |_| {}).expect("restored");
+    assert_eq!((restored.left_out, restored.blobs > 0), (0, true), "{restored:?}");
+}
+
+#[test]
 fn a_standby_waits_for_an_object_that_cannot_be_read() {
     let workload = Workload::new(4, Durability::Fsync);
     let target = SimulatedTarget::new();
