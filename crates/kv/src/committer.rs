@@ -151,6 +151,7 @@ impl Committer {
         // the sequence sees the entries. Publishing before the append would show writes that a
         // crash undoes.
         shared.published.store(self.stage.sequence, Ordering::Release);
+        self.stage.learner.look(&layers, self.stage.sequence);
         shared.drains.written();
         shared.counters.committed(answers.others.len() + 1);
         self.pace.grown(layers.active().bytes() - before);

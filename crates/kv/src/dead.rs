@@ -1,8 +1,9 @@
 //! [`DeadRanges`]: ranges without a living key, which cursors pass at once.
 //!
 //! A deleted key stays as a tombstone until the drain. A listing after a million deletions would
-//! step over all of them, and so would each one after it. So the first cursor that passes many
-//! tombstones in a row notes their range, and later ones go to its end.
+//! step over all of them, and so would each one after it. So a cursor that passes many tombstones
+//! in a row notes their range, and later ones go to its end. Mostly the first one is the writer's
+//! own: see [`Learner`](crate::learner::Learner).
 //!
 //! # Consistency
 //! A range holds for readers that see at least what the cursor saw which noted it. A put within a
@@ -205,27 +206,38 @@ impl<'d> Passing<'d> {
         Self { dead, sequence, steps: 0, watch: None }
     }
 
-    /// Steps over the tombstone of `key`. If the key is in a known range, its end: there is no
-    /// living key before it.
+    /// Steps forward over the tombstone of `key`. The known range that the key is in, if any.
     #[inline]
-    pub(super) fn step(&mut self, key: &[u8]) -> Option<End> {
+    pub(super) fn step(&mut self, key: &[u8]) -> Option<Known> {
         self.steps += 1;
         if self.steps.is_multiple_of(STEPS) { self.look(key) } else { None }
     }
 
+    /// Steps back over the tombstone of `key`. The known range that the key is in, if any. The way
+    /// back notes nothing.
+    #[inline]
+    pub(super) fn step_back(&mut self, key: &[u8]) -> Option<Known> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS) { self.known(key) } else { None }
+    }
+
     #[cold]
-    fn look(&mut self, key: &[u8]) -> Option<End> {
-        let known = {
-            let state = self.dead.state.lock();
-            let found = state.range_of(key).filter(|(_, range)| range.sequence <= self.sequence);
-            found.map(|(start, range)| (Box::<[u8]>::from(start), End(range.end.clone())))
-        };
+    fn look(&mut self, key: &[u8]) -> Option<Known> {
+        let known = self.known(key);
         // A transaction sees what may be rolled back: it notes nothing.
         if self.watch.is_none() && self.sequence < u64::MAX {
-            let start = known.as_ref().map_or(key, |(start, _)| start);
+            let start = known.as_ref().map_or(key, |known| &known.start);
             self.watch = self.dead.watch(start, self.sequence);
         }
-        known.map(|(_, end)| end)
+        known
+    }
+
+    #[cold]
+    fn known(&self, key: &[u8]) -> Option<Known> {
+        let state = self.dead.state.lock();
+        let (start, range) = state.range_of(key)?;
+        (range.sequence <= self.sequence)
+            .then(|| Known { start: start.into(), end: range.end.clone() })
     }
 
     /// Ends the walk at the next key; `None` at the end of all keys.
@@ -237,9 +249,14 @@ impl<'d> Passing<'d> {
     }
 }
 
-/// The end of a dead range: the key behind it, or none if it has no end.
+/// A dead range, without a living key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct End(pub(super) Option<Box<[u8]>>);
+pub(super) struct Known {
+    /// Its first key.
+    pub(super) start: Box<[u8]>,
+    /// The key behind it; `None` if it has no end.
+    pub(super) end: Option<Box<[u8]>>,
+}
 
 #[cfg(test)]
 mod tests {
@@ -262,13 +279,14 @@ mod tests {
         passing.end(next.map(str::as_bytes));
     }
 
-    fn end_of(dead: &DeadRanges, sequence: u64, key: &str) -> Option<End> {
+    /// The range that has `key`, the same on both ways.
+    fn range_of(dead: &DeadRanges, sequence: u64, key: &str) -> Option<(String, Option<String>)> {
         let mut passing = Passing::new(dead, sequence);
-        (0..STEPS).find_map(|_| passing.step(key.as_bytes()))
-    }
-
-    fn end(key: &str) -> Option<End> {
-        Some(End(Some(key.as_bytes().into())))
+        let known = (0..STEPS).find_map(|_| passing.step(key.as_bytes()));
+        let mut passing = Passing::new(dead, sequence);
+        assert_eq!((0..STEPS).find_map(|_| passing.step_back(key.as_bytes())), known);
+        let text = |bytes: Box<[u8]>| bytes.escape_ascii().to_string();
+        known.map(|known| (text(known.start), known.end.map(text)))
     }
 
     #[test]
@@ -277,11 +295,12 @@ mod tests {
         pass(&dead, 7, &["a"], Some("b"));
         assert_eq!(ranges(&dead), [], "one tombstone is no range");
         pass(&dead, 7, &["a", "b", "c"], Some("m"));
-        assert_eq!(end_of(&dead, 7, "b"), end("m"));
-        assert_eq!(end_of(&dead, u64::MAX, "c"), end("m"));
-        assert_eq!(end_of(&dead, 6, "c"), None);
-        assert_eq!(end_of(&dead, 7, "a"), None);
-        assert_eq!(end_of(&dead, 7, "m"), None);
+        let range = Some(("b".into(), Some("m".into())));
+        assert_eq!(range_of(&dead, 7, "b"), range);
+        assert_eq!(range_of(&dead, u64::MAX, "c"), range);
+        assert_eq!(range_of(&dead, 6, "c"), None);
+        assert_eq!(range_of(&dead, 7, "a"), None);
+        assert_eq!(range_of(&dead, 7, "m"), None);
     }
 
     #[test]
@@ -291,7 +310,7 @@ mod tests {
         pass(&dead, 2, &["f", "g"], Some("h"));
         pass(&dead, 3, &["d", "d"], Some("e"));
         assert_eq!(ranges(&dead), [("b".into(), Some("e".into())), ("g".into(), Some("h".into()))]);
-        assert_eq!(end_of(&dead, 2, "b"), None, "the newer reader saw more");
+        assert_eq!(range_of(&dead, 2, "b"), None, "the newer reader saw more");
         pass(&dead, 4, &["c", "c"], None);
         assert_eq!(ranges(&dead), [("b".into(), None)]);
         pass(&dead, 4, &["x", "x"], Some("y"));

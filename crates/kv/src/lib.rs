@@ -93,7 +93,7 @@
 //! | `follow` | the updates in order, for a copy elsewhere: [`Follower`] |
 //! | `drain`, `drainer/` | the thread that drains frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts the tree (`compact`) |
 //! | `layers`, `merge/` | the tables, runs and tree that a snapshot reads; their pairs in one order of keys |
-//! | `dead` | ranges without a living key, which cursors pass at once |
+//! | `dead`, `learner` | ranges without a living key, which cursors pass at once; the writer that looks for them |
 //! | `log/` | the write-ahead log: its records, its two files, its end after a crash |
 //! | `memtable/` | a table in memory: one writer, any number of readers |
 //! | `run/` | a run: blocks, their index, a filter of keys |
@@ -130,6 +130,7 @@ mod groups;
 mod handle;
 mod home;
 mod layers;
+mod learner;
 mod local;
 mod log;
 mod memtable;

@@ -9,6 +9,7 @@ use liteio_disk::Durability;
 use crate::counter;
 use crate::cursor::Cursor;
 use crate::layers::Layers;
+use crate::learner::Learner;
 use crate::log::{Record, RecordFill};
 use crate::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
 use crate::noted::{Noted, NotedFill};
@@ -47,6 +48,7 @@ pub(super) struct Stage {
     places: Vec<Place>,
     /// The sequence of the newest write.
     pub(super) sequence: u64,
+    pub(super) learner: Learner,
 }
 
 /// A position in the staged writes, to roll back to.
@@ -61,7 +63,8 @@ impl Stage {
     /// An empty stage; everything up to `sequence` is published.
     pub(super) fn new(sequence: u64, durability: Durability) -> Self {
         let (record, noted) = (Record::new(), Noted::default());
-        Self { record, noted, durability, places: Vec::new(), sequence }
+        let learner = Learner::default();
+        Self { record, noted, durability, places: Vec::new(), sequence, learner }
     }
 
     /// Starts the next group.
@@ -152,7 +155,10 @@ impl<'a> LocalTransaction<'a> {
                 self.layers.dead().staged(key, sequence);
                 self.stage.record.put(key, value);
             }
-            None => self.stage.record.delete(key),
+            None => {
+                self.stage.learner.deleted(key);
+                self.stage.record.delete(key);
+            }
         }
         Ok(())
     }

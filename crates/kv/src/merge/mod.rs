@@ -15,7 +15,7 @@ use std::ops::Bound;
 use self::heads::Heads;
 use self::upper::Upper;
 use super::KvError;
-use super::dead::{DeadRanges, End, Passing};
+use super::dead::{DeadRanges, Passing};
 use super::engine::{PairGuard, Place, Tree};
 use super::layers::{Layers, UpperPair};
 use crate::Pair;
@@ -239,11 +239,13 @@ impl<'a> Merge<'a> {
             }
             // A tombstone shows nothing; go on to the next key, or behind all that are known to be
             // dead. The gap stays until there is a pair to show.
-            if direction == Direction::Forward
-                && let Some(End(end)) = passing.step(entry.key)
-            {
-                let side = if end.is_some() { Side::Before } else { Side::End };
-                let key = end.map_or_else(Vec::new, Vec::from);
+            let known = match direction {
+                Direction::Forward => passing.step(entry.key).map(|known| known.end),
+                Direction::Backward => passing.step_back(entry.key).map(|known| Some(known.start)),
+            };
+            if let Some(next) = known {
+                let side = if next.is_some() { Side::Before } else { Side::End };
+                let key = next.map_or_else(Vec::new, Vec::from);
                 self.place(direction, &Gap { side, key })?;
             }
         }
