@@ -223,7 +223,7 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
             SCALE_CLIENTS,
             Work::ScaleDelete { objects },
         );
-        let name = format!("Scale: list after {shown} deletions");
+        let name = format!("Scale: first list after {shown} deletions");
         add("Scale", &name, 1, Work::ListDeleted { objects });
     }
     jobs

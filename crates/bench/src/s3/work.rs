@@ -43,7 +43,7 @@ pub(crate) async fn measure(
         Work::ScaleWrite { objects } => scale(objects).write(session, case.clients).await,
         Work::ScaleList { objects } => scale(objects).list(session, pace).await,
         Work::ScaleDelete { objects } => scale(objects).delete(session, case.clients).await,
-        Work::ListDeleted { objects } => list_deleted(session, objects, pace).await,
+        Work::ListDeleted { objects } => list_deleted(session, objects).await,
         _ => repeat(session, case, pace).await,
     };
     session.close_others();
@@ -305,20 +305,16 @@ async fn delete_many(session: &mut Session, objects: usize, pace: Pace) -> Resul
     Ok(driven)
 }
 
-/// Lists a prefix whose objects were deleted just before.
-async fn list_deleted(
-    session: &mut Session,
-    objects: usize,
-    pace: Pace,
-) -> Result<Driven, Failure> {
+/// Lists a prefix once whose objects were deleted just before: later lists may know from the first one what is
+/// gone.
+async fn list_deleted(session: &mut Session, objects: usize) -> Result<Driven, Failure> {
     let prefix = format!("deleted-{}/", session.take_numbers(objects as u64));
     let keys: Vec<String> = (0..objects).map(|number| format!("{prefix}{number:06}")).collect();
     session.put_all(keys.iter().map(|key| path(BUCKET, key)).collect(), SCALE_BYTES).await?;
     for keys in keys.chunks(1000) {
         session.connections(1)[0].delete_many(BUCKET, keys).await?;
     }
-    let limit = Limit { time: pace.time, operations_min: OPERATIONS_MIN, operations_max: u64::MAX };
-    let driven = drive(session.connections(1), limit, async |connection, _| {
+    let driven = drive(session.connections(1), Limit::count(1), async |connection, _| {
         expect_keys(connection.list(BUCKET, &prefix, "").await?, 0)
     });
     Ok(driven.await)
