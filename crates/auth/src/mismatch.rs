@@ -32,6 +32,8 @@ pub(super) fn explain(
     let (payload_hash, signed_headers) = (end.next(), end.next());
     let signed = signed_headers.unwrap_or_default();
     let found = found.or_else(|| missing_headers(signed, &parts.headers));
+    let is_url = parts.uri.query().is_some_and(|query| query.contains("X-Amz-Signature="));
+    let found = found.or_else(|| is_url.then(|| headers_of_url(signed, &parts.headers)).flatten());
     if tracing::enabled!(tracing::Level::DEBUG) {
         let guess = found.clone().or_else(|| doubtful_headers(signed, &parts.headers));
         tracing::debug!(
@@ -66,6 +68,19 @@ fn missing_headers(signed: &str, headers: &HeaderMap) -> Option<String> {
         format!(
             "the client signed the headers {}, which have not come: send them with the values that were signed",
             missing.join(", ")
+        )
+    })
+}
+
+/// The signed headers beside a presigned URL, which another program may send with other values than its signer: an upload by a
+/// library that chooses `Content-Type` itself.
+fn headers_of_url(signed: &str, headers: &HeaderMap) -> Option<String> {
+    let names = signed.split(';').filter(|name| *name != "host");
+    let came: Vec<_> = names.filter_map(|name| Some((name, headers.get(name)?))).collect();
+    (!came.is_empty()).then(|| {
+        format!(
+            "if the secret key is right and the URL was not changed, a signed header has come with another value than the signed one: \
+             {came:?} (the URL was signed with the headers {signed})"
         )
     })
 }
@@ -179,6 +194,20 @@ mod tests {
         headers.insert("x-amz-date", HeaderValue::from_static("d"));
         assert_eq!(missing_headers("host;x-amz-date", &headers), None);
         assert_eq!(doubtful_headers("host;x-amz-date", &headers), None);
+    }
+
+    #[test]
+    fn headers_beside_a_presigned_url_are_told_unless_only_the_host_was_signed() {
+        let mut headers = HeaderMap::new();
+        headers.insert("host", HeaderValue::from_static("h"));
+        headers.insert("content-type", HeaderValue::from_static("text/plain"));
+        headers.insert("x-amz-acl", HeaderValue::from_static("private"));
+        let told = headers_of_url("content-type;host", &headers).expect("a difference");
+        assert!(told.contains(r#"[("content-type", "text/plain")]"#), "{told}");
+        assert!(told.contains("the headers content-type;host"), "{told}");
+        let told = headers_of_url("host;x-amz-acl", &headers).expect("a difference");
+        assert!(told.contains(r#"("x-amz-acl", "private")"#), "{told}");
+        assert_eq!(headers_of_url("host", &headers), None);
     }
 
     #[test]

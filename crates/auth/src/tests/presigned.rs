@@ -154,7 +154,10 @@ fn signed_headers_must_come_as_they_were_signed() {
     assert_eq!(authenticated.headers()["x-amz-acl"], "private");
     let mut changed = put();
     changed.headers_mut().insert("x-amz-acl", HeaderValue::from_static("public-read"));
-    assert_refused(send(changed), "SignatureDoesNotMatch", "");
+    let refused = send(changed).expect_err("refused");
+    assert_eq!(refused.code(), "SignatureDoesNotMatch");
+    let detail = element(&refused, "Detail").expect("present");
+    assert!(detail.contains(r#"("x-amz-acl", "public-read")"#), "{detail}");
     let mut dropped = put();
     dropped.headers_mut().remove("x-amz-acl");
     assert_refused(send(dropped), "SignatureDoesNotMatch", "");
