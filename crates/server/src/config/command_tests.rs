@@ -181,6 +181,57 @@ fn the_short_variables_of_s3mock_count_in_its_profile() {
 }
 
 #[test]
+fn variables_that_only_another_profile_reads_are_told() {
+    let rows: [(&str, Given, &[&str]); 5] = [
+        (
+            "",
+            &[("initialBuckets", "a")],
+            &["initialBuckets (here LITEIO_BUCKET)", "S3Mock", "=s3mock"],
+        ),
+        (
+            "",
+            &[("COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "a")],
+            &["INITIAL_BUCKETS (here LITEIO_BUCKET)"],
+        ),
+        ("", &[("validKmsKeys", "a")], &["validKmsKeys: variables of S3Mock"]),
+        (
+            "--profile minio",
+            &[("S3_SKIP_SIGNATURE_VALIDATION", "1"), ("SERVICES", "sqs,s3")],
+            &[
+                "S3_SKIP_SIGNATURE_VALIDATION (here LITEIO_NO_AUTH), SERVICES: ",
+                "--profile localstack",
+            ],
+        ),
+        (
+            "--profile s3mock",
+            &[("LOCALSTACK_HOST", "foo")],
+            &["LOCALSTACK_HOST (here LITEIO_DOMAIN)"],
+        ),
+    ];
+    let has_no_effect = |it: &&String| it.contains("have no effect without its profile");
+    for (line, variables, parts) in rows {
+        let (_, notes) = told(line, variables).expect("settings");
+        let found: Vec<_> = notes.iter().filter(has_no_effect).collect();
+        assert_eq!(found.len(), 1, "{line} {variables:?}: {notes:?}");
+        for part in parts {
+            assert!(found[0].contains(part), "{part}: {found:?}");
+        }
+    }
+    // Those of the profile, of settings that are given otherwise, and names that other programs have.
+    let silent: [(&str, Given); 5] = [
+        ("--profile s3mock", &[("initialBuckets", "one")]),
+        ("--profile localstack", &[("S3_SKIP_SIGNATURE_VALIDATION", "1"), ("SERVICES", "s3")]),
+        ("--bucket photos", &[("initialBuckets", "photos")]),
+        ("", &[("DEBUG", "1"), ("root", "/"), ("PERSISTENCE", "1"), ("SERVICES", "web,worker")]),
+        ("", &[("initialBuckets", "")]),
+    ];
+    for (line, variables) in silent {
+        let (_, notes) = told(line, variables).expect("settings");
+        assert!(!notes.iter().any(|it| has_no_effect(&it)), "{line} {variables:?}: {notes:?}");
+    }
+}
+
+#[test]
 fn the_kms_keys_of_s3mock_are_made_for_data_in_memory() {
     let made = ["one", "two"].map(str::to_owned).to_vec();
     let list = "arn:aws:kms:us-east-1:1234567890:key/one, two";

@@ -32,6 +32,13 @@ const PAIRS: [(&str, &str); 4] = [
 /// Name prefixes that only one program uses: unknown variables with them are reported.
 const PREFIXES: [&str; 2] = ["MINIO_", "COM_ADOBE_TESTING_S3MOCK_"];
 
+/// Variables of LocalStack and S3Mock whose names a shell has for other programs, too.
+const COMMON_NAMES: [&str; 5] = ["root", "EDGE_PORT", "PERSISTENCE", "DEBUG", "LS_LOG"];
+
+/// Settings of LocalStack and S3Mock that a variable `LITEIO_…` of the same name gives without a profile.
+const SETTINGS_OF_BOTH: [&str; 6] =
+    ["bucket", "data_dir", "domain", "cors_origin", "address", "no_auth"];
+
 /// The variables of the process and of the file that one of them names. Empty variables count as
 /// unset.
 #[derive(Debug, Default)]
@@ -134,7 +141,50 @@ pub(crate) fn fill(
         arguments.sources.note("log", Source::Flag);
     }
     fill_credentials(arguments, profile, variables)?;
-    fill_some(arguments, profile, variables, |_| true)
+    fill_some(arguments, profile, variables, |_| true)?;
+    for program in [Program::S3Mock, Program::LocalStack] {
+        let told = unread(program, arguments, profile, variables);
+        arguments.notes.extend(told);
+    }
+    Ok(())
+}
+
+/// A line about the variables that only the profile of this program reads, if it is not selected: a container that takes the place
+/// of the other one would start without its buckets, and without a word.
+fn unread(
+    program: Program,
+    arguments: &ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+) -> Option<String> {
+    let (_, name) = program.profile().filter(|(its, _)| profile != Some(*its))?;
+    let mut found = Vec::new();
+    for row in TABLE.iter().filter(|row| row.program == program) {
+        let Some(value) = variables.get(row.name) else { continue };
+        let is_common = match row.name {
+            "SERVICES" => !value.split(',').any(|service| service.trim() == "s3"),
+            other => COMMON_NAMES.contains(&other),
+        };
+        let setting = match row.effect {
+            Effect::Gives(setting, _) => setting,
+            Effect::Credentials | Effect::File | Effect::Nothing => "",
+        };
+        // A setting that is given otherwise is no loss.
+        if is_common || arguments.sources.get(setting).is_some() {
+            continue;
+        }
+        found.push(match SETTINGS_OF_BOTH.contains(&setting) {
+            true => format!("{} (here LITEIO_{})", row.name, setting.to_ascii_uppercase()),
+            false => row.name.to_owned(),
+        });
+    }
+    (!found.is_empty()).then(|| {
+        let found = found.join(", ");
+        let program = program.name();
+        format!(
+            "{found}: variables of {program} have no effect without its profile, LITEIO_PROFILE={name} or --profile {name}"
+        )
+    })
 }
 
 /// The same for the listen address only.
@@ -172,11 +222,7 @@ fn fill_some(
         if !is_wanted(setting) {
             continue;
         }
-        let is_read = match row.program {
-            Program::LocalStack => profile == Some(Profile::Localstack),
-            Program::S3Mock => profile == Some(Profile::S3mock),
-            Program::LiteIo | Program::Minio | Program::Aws | Program::Rust => true,
-        };
+        let is_read = row.program.profile().is_none_or(|(its, _)| profile == Some(its));
         let Some(value) = variables.get(row.name).filter(|_| is_read) else { continue };
         if arguments.sources.get(setting).is_some() {
             continue;

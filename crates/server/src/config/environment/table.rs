@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::give;
 use crate::cli::ServerArgs;
+use crate::config::profile::Profile;
 
 /// The program that defines the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,29 @@ pub(super) enum Program {
     S3Mock,
     Aws,
     Rust,
+}
+
+impl Program {
+    /// The profile that alone reads the variables, with its name; none for those that are always read.
+    pub(super) fn profile(self) -> Option<(Profile, &'static str)> {
+        match self {
+            LocalStack => Some((Profile::Localstack, "localstack")),
+            S3Mock => Some((Profile::S3mock, "s3mock")),
+            LiteIo | Minio | Aws | Rust => None,
+        }
+    }
+
+    /// The name as its users write it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            LiteIo => "LiteIO",
+            Rust => "Rust",
+            Minio => "MinIO",
+            LocalStack => "LocalStack",
+            S3Mock => "S3Mock",
+            Aws => "AWS",
+        }
+    }
 }
 
 /// The effect of a variable.
@@ -331,14 +355,7 @@ pub(super) const TABLE: &[Variable] = &[
 pub(crate) fn table() -> String {
     let mut text = String::from("| Variable | Of | Setting |\n|---|---|---|\n");
     for Variable { name, program, effect, note } in TABLE {
-        let program = match program {
-            LiteIo => "LiteIO",
-            Rust => "Rust",
-            Minio => "MinIO",
-            LocalStack => "LocalStack",
-            S3Mock => "S3Mock",
-            Aws => "AWS",
-        };
+        let program = program.name();
         let note = match effect {
             Nothing => format!("no effect: {note}"),
             Gives(..) | Credentials | File => (*note).to_owned(),
