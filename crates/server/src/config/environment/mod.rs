@@ -32,8 +32,9 @@ const PAIRS: [(&str, &str); 4] = [
 /// Name prefixes that only one program uses: unknown variables with them are reported.
 const PREFIXES: [&str; 2] = ["MINIO_", "COM_ADOBE_TESTING_S3MOCK_"];
 
-/// Variables of LocalStack and S3Mock whose names a shell has for other programs, too.
-const COMMON_NAMES: [&str; 5] = ["root", "EDGE_PORT", "PERSISTENCE", "DEBUG", "LS_LOG"];
+/// Variables of LocalStack and S3Mock that a shell has for other programs or for clients, too.
+const COMMON_NAMES: [&str; 6] =
+    ["root", "EDGE_PORT", "PERSISTENCE", "LOCALSTACK_HOST", "DEBUG", "LS_LOG"];
 
 /// Settings of LocalStack and S3Mock that a variable `LITEIO_…` of the same name gives without a profile.
 const SETTINGS_OF_BOTH: [&str; 6] =
@@ -149,16 +150,18 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// A line about the variables that only the profile of this program reads, if it is not selected: a container that takes the place
-/// of the other one would start without its buckets, and without a word.
+/// Lines about the variables that only the profile of this program reads, if it is not selected: a container that takes the place
+/// of the other one would start without its buckets, and without a word. The packages for tests show lines with `has no effect`.
 fn unread(
     program: Program,
     arguments: &ServerArgs,
     profile: Option<Profile>,
     variables: &Variables,
-) -> Option<String> {
-    let (_, name) = program.profile().filter(|(its, _)| profile != Some(*its))?;
-    let mut found = Vec::new();
+) -> Vec<String> {
+    let Some((_, name)) = program.profile().filter(|(its, _)| profile != Some(*its)) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
     for row in TABLE.iter().filter(|row| row.program == program) {
         let Some(value) = variables.get(row.name) else { continue };
         let is_common = match row.name {
@@ -173,18 +176,17 @@ fn unread(
         if is_common || arguments.sources.get(setting).is_some() {
             continue;
         }
-        found.push(match SETTINGS_OF_BOTH.contains(&setting) {
-            true => format!("{} (here LITEIO_{})", row.name, setting.to_ascii_uppercase()),
-            false => row.name.to_owned(),
-        });
+        let instead = match SETTINGS_OF_BOTH.contains(&setting) {
+            true => format!("; LITEIO_{} gives this setting", setting.to_ascii_uppercase()),
+            false => String::new(),
+        };
+        lines.push(format!(
+            "{} has no effect without the profile of {}, LITEIO_PROFILE={name} or --profile {name}{instead}",
+            row.name,
+            program.name()
+        ));
     }
-    (!found.is_empty()).then(|| {
-        let found = found.join(", ");
-        let program = program.name();
-        format!(
-            "{found}: variables of {program} have no effect without its profile, LITEIO_PROFILE={name} or --profile {name}"
-        )
-    })
+    lines
 }
 
 /// The same for the listen address only.
