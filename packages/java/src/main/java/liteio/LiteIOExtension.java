@@ -63,11 +63,13 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
         }
     }
 
-    /** The server of a test; null if nothing has asked for it yet. */
+    /** The server of a test; null if nothing has asked for it yet, and after a start that has failed. */
     private static LiteIOServer startedServerOf(ExtensionContext context) {
         ExtensionContext ofClass = owner(context);
-        Held<?> held = ofClass.getStore(NAMESPACE).get(ofClass.getRequiredTestClass(), Held.class);
-        return held == null ? null : (LiteIOServer) held.value;
+        // The store throws the failure of a start again: the test would have it twice.
+        Store store = ofClass.getStore(NAMESPACE);
+        Class<?> type = ofClass.getRequiredTestClass();
+        return store.get(startedKey(type)) == null ? null : (LiteIOServer) store.get(type, Held.class).value;
     }
 
     private static LiteIOServer serverOf(ExtensionContext context) {
@@ -76,7 +78,12 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
         // The key has the class, because a store also has what those of the classes around it have.
         Object held = ofClass.getStore(NAMESPACE)
                 .getOrComputeIfAbsent(type, key -> new Held<>(start(optionsOf(type))), Held.class).value;
+        ofClass.getStore(NAMESPACE).put(startedKey(type), true);
         return (LiteIOServer) held;
+    }
+
+    private static String startedKey(Class<?> type) {
+        return "started " + type.getName();
     }
 
     /**

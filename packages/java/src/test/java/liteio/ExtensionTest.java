@@ -3,6 +3,7 @@ package liteio;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
@@ -18,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.MethodOrderer;
@@ -26,6 +28,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Events;
 import software.amazon.awssdk.regions.Region;
@@ -242,6 +245,28 @@ class ExtensionTest {
         void fails(LiteIOSpace space) {
             Harness.keys(space, "missing");
         }
+    }
+
+    @Test
+    void aServerThatDoesNotStartIsToldOncePerTest() {
+        List<Throwable> thrown = run(WithWrongProfile.class).assertStatistics(each -> each.started(2).failed(2))
+                .failed().map(each -> each.getRequiredPayload(TestExecutionResult.class).getThrowable().orElseThrow())
+                .collect(Collectors.toList());
+        for (Throwable each : thrown) {
+            assertTrue(each.getMessage().contains("the profile \"min\" is unknown"), each.getMessage());
+            // Neither again by the hooks around the test, nor with the part of the message that has no command.
+            assertEquals(0, each.getSuppressed().length);
+            assertNull(each.getCause().getCause());
+        }
+    }
+
+    @LiteIO(profile = "min")
+    static class WithWrongProfile {
+        @Test
+        void first(LiteIOServer server) {}
+
+        @Test
+        void second(LiteIOSpace space) {}
     }
 
     @Test
