@@ -137,6 +137,10 @@ final class Control {
             message = "the server has no test API: it is older than this package, or was started without --test-api";
         } else if (status == 501 && path.startsWith("/snapshots")) {
             message += " In Java: leave dataDir out, or use server.space().";
+        } else if (path.startsWith("/faults")) {
+            message = Rule.withMethods(message);
+        } else {
+            message = message.replace("advance_ms", "advance(…)").replace("timeout_ms", "the time of the wait");
         }
         return new LiteIOException(status, element(document, "Code", "Unknown"), message);
     }

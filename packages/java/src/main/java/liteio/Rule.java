@@ -69,6 +69,10 @@ public final class Rule {
 
     /** 0 to 1; default: 1. */
     public Rule probability(double probability) {
+        // JSON has no NaN, about which the server could tell.
+        if (!(probability >= 0 && probability <= 1)) {
+            throw new IllegalArgumentException("probability(…) is from 0 to 1, not " + probability);
+        }
         return with("probability", probability);
     }
 
@@ -98,8 +102,16 @@ public final class Rule {
         return this;
     }
 
+    /** A text with the methods of this class in the place of the names that the test API has for them. */
+    static String withMethods(String text) {
+        return text.replaceAll("latency_ms is at most (\\d+)", "latency(…) is at most $1 ms")
+                .replace("latency_ms", "latency(…)")
+                .replace("cut_after_bytes", "cutAfterBytes(…)")
+                .replace("DELETE /faults", "clearFaults()");
+    }
+
     @Override
     public String toString() {
-        return fields.toString();
+        return withMethods(fields.toString());
     }
 }

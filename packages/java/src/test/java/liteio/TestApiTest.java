@@ -161,6 +161,23 @@ class TestApiTest {
         for (Rule rule : List.of(Rule.of(), Rule.of().operation("GetObject"), Rule.of().status(200))) {
             assertEquals(400, assertThrows(LiteIOException.class, () -> space.fault(rule)).status());
         }
+        checkRefused("probability(…) is from 0 to 1, not NaN", () -> Rule.of().probability(Double.NaN));
+    }
+
+    @Test
+    void refusalsOfFaultsAndWaitsNameMethodsOfJava() {
+        checkTold("give status, latency(…), cutAfterBytes(…) or bandwidth", () -> space.fault(Rule.of()));
+        checkTold("latency(…) is at most 600000 ms", () -> space.fault(Rule.of().latency(Duration.ofHours(1))));
+        checkTold("the time of the wait", () -> space.waitForRequest(Filter.of(), Duration.ofDays(1)));
+        try (Fault fault = space.fault(Rule.of().latency(Duration.ofMillis(1)))) {
+            assertTrue(fault.toString().contains("{latency(…)=1}"), fault.toString());
+        }
+    }
+
+    private static void checkTold(String message, Executable call) {
+        String said = assertThrows(LiteIOException.class, call).getMessage();
+        assertTrue(said.contains(message), said);
+        assertFalse(said.contains("_ms"), said);
     }
 
     @Test
