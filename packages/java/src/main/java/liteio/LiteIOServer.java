@@ -255,11 +255,12 @@ public final class LiteIOServer extends LiteIOSpace {
             Binary found = Binary.find(binary, System.getenv());
             List<String> command = command(found.path());
             environment.keySet().forEach(name -> Reserved.checkEffect(name, command));
+            Reserved.checkProfile(environment.keySet(), profile == null ? environment.get("LITEIO_PROFILE") : profile);
             try {
                 return new LiteIOServer(new ServerProcess(command, variables()), this);
             } catch (LiteIOException error) {
                 throw new LiteIOException(error.getMessage() + help(error.getMessage())
-                        + "\nThe command was: " + String.join(" ", command) + " (from " + found.source() + ")", error);
+                        + "\nThe command was: " + String.join(" ", command) + " (from " + found.source() + ")", error.getCause());
             }
         }
 

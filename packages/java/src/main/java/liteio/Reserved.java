@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Flags and variables of the server that the builder sets by itself. A second value would have no effect, or the
@@ -46,7 +47,20 @@ final class Reserved {
     private static final List<String> OF_BUCKETS = List.of("LITEIO_BUCKET_FILE", "MINIO_DEFAULT_BUCKETS", "initialBuckets",
             "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS");
 
+    /** Those that only the profile of S3Mock reads. */
+    private static final Set<String> OF_S3MOCK = Set.of("initialBuckets", "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS",
+            "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS");
+
     private Reserved() {}
+
+    /** Refuses variables of S3Mock without its profile: the server would start without the buckets. */
+    static void checkProfile(Set<String> variables, String profile) {
+        if (!"s3mock".equals(profile)) {
+            variables.stream().filter(OF_S3MOCK::contains).findFirst().ifPresent(variable -> {
+                throw new IllegalArgumentException(variable + " has an effect with profile(\"s3mock\") only: use buckets(…)");
+            });
+        }
+    }
 
     /** Refuses a variable beside the flag that takes its place. */
     static void checkEffect(String variable, List<String> command) {

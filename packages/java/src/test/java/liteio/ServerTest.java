@@ -98,6 +98,11 @@ class ServerTest {
                 () -> LiteIOServer.builder().buckets("photos").environment("LITEIO_BUCKET", "letters").start());
         checkRefused("LITEIO_PROFILE has no effect beside profile(…)",
                 () -> LiteIOServer.builder().environment("LITEIO_PROFILE", "minio").profile("minio").start());
+        checkRefused("initialBuckets has an effect with profile(\"s3mock\") only: use buckets(…)",
+                () -> LiteIOServer.builder().environment("initialBuckets", "photos").start());
+        try (LiteIOServer server = LiteIOServer.builder().profile("s3mock").environment("initialBuckets", "photos").start()) {
+            assertEquals(List.of("photos"), Harness.buckets(server));
+        }
         checkRefused("LITEIO_LOG_FORMAT has no effect beside --log-format of arguments(…)",
                 () -> LiteIOServer.builder().arguments("--log-format=json").environment("LITEIO_LOG_FORMAT", "text").start());
     }

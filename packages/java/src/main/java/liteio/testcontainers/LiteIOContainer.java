@@ -14,6 +14,10 @@ import org.testcontainers.utility.DockerImageName;
 public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
     private static final int PORT = 9000;
 
+    /** Variables of buckets that only the profile of S3Mock reads. */
+    private static final List<String> OF_S3MOCK = List.of("initialBuckets", "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS",
+            "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS");
+
     private String userName = "testaccess";
     private String password = "testsecret";
     private String region = "us-east-1";
@@ -59,6 +63,11 @@ public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
         // Without credentials the server would make a pair of its own.
         if (userName.isEmpty() || password.isEmpty()) {
             throw new IllegalArgumentException("the user name and the password must not be empty");
+        }
+        for (String variable : OF_S3MOCK) {
+            if (getEnvMap().containsKey(variable) && !"s3mock".equals(getEnvMap().get("LITEIO_PROFILE"))) {
+                throw new IllegalArgumentException(variable + " of S3Mock has no effect here: use withBuckets(…)");
+            }
         }
         addEnv("LITEIO_ACCESS_KEY", userName);
         addEnv("LITEIO_SECRET_KEY", password);
