@@ -5,7 +5,7 @@ const { LiteIOError } = require("./errors.cjs");
 const perTest = require("./per-test.cjs");
 
 // Jest resolves this name itself, even if its functions are not globals.
-const { beforeAll, beforeEach, afterEach, afterAll, test } = globalsOfJest();
+const { beforeAll, beforeEach, afterEach, afterAll, expect, test } = globalsOfJest();
 
 function globalsOfJest() {
   try {
@@ -19,7 +19,14 @@ function globalsOfJest() {
 }
 
 // Jest gives each file a copy of the variables, and runs hooks of the end in the order of their registration.
-const hooks = { beforeAll, beforeEach, afterEach, afterAll, endsWithFile: true };
+const hooks = {
+  beforeAll,
+  beforeEach,
+  afterEach,
+  afterAll,
+  endsWithFile: true,
+  nameOfTest: () => expect?.getState?.().currentTestName,
+};
 
 const CONCURRENT =
   "Jest runs no hooks for test.concurrent, so that such tests would share the buckets of the test before: put them into a file " +

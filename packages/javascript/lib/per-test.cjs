@@ -100,7 +100,8 @@ function enterEnvironment({ endsWithFile = false }) {
  *
  * Jest and node:test, and Vitest by its settings, run a later registered afterEach of the user after the one of this function.
  * The space of a test and the variables therefore stay until the next beforeEach, or afterAll: the cleanup of a test would
- * reach AWS otherwise.
+ * reach AWS otherwise. What runs before the beforeEach of this function is refused there by the name of its test, where the runner
+ * tells that (`nameOfTest`).
  *
  * Vitest and node:test skip the remaining hooks of a test after one that has failed, the afterEach of this function among them. There
  * `atEnd` registers what runs at the end of the test nevertheless.
@@ -121,6 +122,9 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
   let running;
   // The space of the running test, or between tests of the last one.
   let space;
+  // The name of that test.
+  let nameOfLast;
+  const nameOfTest = runner.nameOfTest ?? (() => undefined);
   // Also called for a rejected test.
   const release = (test) => {
     if (running?.test === test) {
@@ -162,6 +166,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
       return;
     }
     space = made;
+    nameOfLast = nameOfTest();
     useEnvironment(space);
   });
   afterEach((...given) => release(given[0]?.task));
@@ -174,6 +179,13 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll, ...runner }, opt
       throw new LiteIOError(
         "the space exists in a test, in beforeEach and in afterEach, not in beforeAll (use `buckets`, `seed` or beforeEach), " +
           `and not while tests are defined: call useSpace() outside of tests${note}`,
+      );
+    }
+    // Of concurrent tests the name is that of the last one to begin.
+    if (!running && nameOfTest() !== nameOfLast) {
+      throw new LiteIOError(
+        `this test has no space yet, and that of the test before (${nameOfLast}) is not its own: useSpace() makes one in its ` +
+          `beforeEach, so call it before the beforeEach that uses it${note}`,
       );
     }
     return space;

@@ -1,5 +1,5 @@
 // A space for each Vitest test, or a server that is reset before each.
-import { afterAll, afterEach, beforeAll, beforeEach, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from "vitest";
 import perTest from "./per-test.cjs";
 
 // Beside a test with fixtures (`test.extend`) Vitest reads from the text of a hook which ones it uses, and fails unless the
@@ -11,6 +11,7 @@ const hooks = {
   afterEach: (hook) => afterEach(({ task }) => hook({ task })),
   afterAll,
   provided: () => inject(perTest.PROVIDED),
+  nameOfTest: () => expect.getState().currentTestName,
 };
 
 const NOTE = " (Vitest starts fixtures with `auto` before beforeEach: use useServer() for these)";

@@ -321,9 +321,28 @@ const fixture = async ({}, use) => {
 const test = plain.extend({ config: [fixture, { auto: true }] });
 test("a fixture that is always made has no space yet", ({ config }) => expect(config).toEqual(once.config));
 `,
+    "d.test.js": `
+import { afterAll, beforeEach, expect, test as plain } from "vitest";
+import { useSpace } from "liteio/vitest";
+let s3;
+const told = [];
+const ask = () => { try { told.push(s3.config.credentials.accessKeyId); } catch (error) { told.push(error.message); } };
+const test = plain.extend({ always: [async ({}, use) => { ask(); await use(); }, { auto: true }] });
+beforeEach(() => ask());
+s3 = useSpace();
+test("first", () => { s3.config; });
+test("second", () => { s3.config; });
+afterAll(() => {
+  s3.config;
+  expect(told).toHaveLength(4);
+  for (const each of told.slice(2)) {
+    expect(each).toMatch(/^this test has no space yet, and that of the test before \\(first\\) is not its own.*use useServer\\(\\)/);
+  }
+});
+`,
   },
   vitest,
-  { seen: /Tests:? +3 passed/ },
+  { seen: /Tests:? +5 passed/ },
 );
 
 const jest = ["jest/bin/jest.js", "--rootDir", "."];
@@ -340,6 +359,28 @@ check(
     "b.test.js": OF_JEST(true),
   },
   jest,
+);
+
+check(
+  "Jest with a hook before useSpace",
+  {
+    "package.json": manifest({}),
+    "a.test.js": `
+const { useSpace } = require("liteio/jest");
+let s3;
+const told = [];
+beforeEach(() => { try { s3.config; } catch (error) { told.push(error.message); } });
+s3 = useSpace();
+test("first", () => { s3.config; });
+test("second", () => {
+  expect(told[1]).toMatch(/that of the test before \\(first\\) is not its own: useSpace\\(\\) makes one in its beforeEach, so call it before/);
+});
+afterEach(() => { s3.config; });
+afterAll(() => { s3.config; });
+`,
+  },
+  jest,
+  { seen: /Tests:? +2 passed/ },
 );
 
 const SETUP_OF_JEST = `module.exports = require("liteio/jest/global-setup").withOptions({});`;
