@@ -76,7 +76,9 @@ public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
 
     /** URL of the endpoint, as this machine reaches it. */
     public String getS3URL() {
-        return "http://" + getHost() + ":" + getMappedPort(PORT);
+        // With an address the AWS SDK 2 has buckets in the path by itself; a name such as photos.localhost is unknown to Java.
+        String host = "localhost".equals(getHost()) ? "127.0.0.1" : getHost();
+        return "http://" + host + ":" + getMappedPort(PORT);
     }
 
     /** Access key of the root user. */

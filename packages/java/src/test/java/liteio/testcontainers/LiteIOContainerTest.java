@@ -50,11 +50,4 @@ class LiteIOContainerTest {
             assertThrows(RuntimeException.class, container::start);
         }
     }
-    @Test
-    void bucketsOfS3MockAreRefusedBeforeAContainerIsMade() {
-        try (LiteIOContainer container = new LiteIOContainer(IMAGE).withEnv("initialBuckets", "photos")) {
-            String said = assertThrows(IllegalArgumentException.class, container::configure).getMessage();
-            assertEquals("initialBuckets of S3Mock has no effect here: use withBuckets(…)", said);
-        }
-    }
 }
