@@ -19,7 +19,7 @@ public final class Filter {
 
     /** For requests. */
     public Filter operation(String pattern) {
-        return with("operation", pattern);
+        return with("operation", Reserved.operation(pattern));
     }
 
     public Filter bucket(String pattern) {

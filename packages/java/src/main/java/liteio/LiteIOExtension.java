@@ -1,5 +1,6 @@
 package liteio;
 
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -22,8 +23,7 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        Class<?> type = parameter.getParameter().getType();
-        return type == LiteIOServer.class || type == LiteIOSpace.class;
+        return isOurs(parameter.getParameter().getType());
     }
 
     @Override
@@ -50,6 +50,7 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
 
     @Override
     public void afterEach(ExtensionContext context) {
+        context.getExecutionException().ifPresent(failure -> tellOfFields(context.getRequiredTestInstance(), failure));
         LiteIOServer server = startedServerOf(context);
         if (server == null || context.getExecutionException().isEmpty()) {
             return;
@@ -61,6 +62,31 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
             System.err.println(context.getRequiredTestClass().getName() + ": " + context.getDisplayName()
                     + " has failed. The end of the server log:\n" + log);
         }
+    }
+
+    /** Adds to the failure by a null that fields are not set here. */
+    private static void tellOfFields(Object test, Throwable failure) {
+        if (!(failure instanceof NullPointerException)) {
+            return;
+        }
+        for (Field field : test.getClass().getDeclaredFields()) {
+            if (isOurs(field.getType()) && isNull(field, test)) {
+                failure.addSuppressed(new IllegalStateException("@LiteIO sets no fields: give the test or @BeforeEach a parameter "
+                        + field.getType().getSimpleName() + ", and there set " + field.getName()));
+            }
+        }
+    }
+
+    private static boolean isNull(Field field, Object test) {
+        try {
+            return field.trySetAccessible() && field.get(test) == null;
+        } catch (IllegalAccessException error) {
+            return false;
+        }
+    }
+
+    private static boolean isOurs(Class<?> type) {
+        return type == LiteIOServer.class || type == LiteIOSpace.class;
     }
 
     /** The server of a test; null if nothing has asked for it yet, and after a start that has failed. */

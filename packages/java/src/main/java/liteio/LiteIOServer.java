@@ -186,7 +186,7 @@ public final class LiteIOServer extends LiteIOSpace {
         /** Buckets created at start, each NAME[:public|download|upload][:versioned|locked]. */
         public Builder buckets(String... names) {
             for (String each : names) {
-                buckets.add(Objects.requireNonNull(each, "the name of a bucket is null"));
+                buckets.add(notEmpty("the name of a bucket", each));
             }
             return this;
         }
@@ -204,9 +204,17 @@ public final class LiteIOServer extends LiteIOSpace {
         }
 
         public Builder credentials(String accessKey, String secretKey) {
-            this.accessKey = Objects.requireNonNull(accessKey, "the access key is null");
-            this.secretKey = Objects.requireNonNull(secretKey, "the secret key is null");
+            this.accessKey = notEmpty("the access key", accessKey);
+            this.secretKey = notEmpty("the secret key", secretKey);
             return this;
+        }
+
+        /** A text that is there: the server takes an empty one for a setting that is not given. */
+        private static String notEmpty(String what, String value) {
+            if (Objects.requireNonNull(value, what + " is null").isEmpty()) {
+                throw new IllegalArgumentException(what + " is empty");
+            }
+            return value;
         }
 
         /** The only region that the server accepts; default: any is, and clients get us-east-1. */
@@ -230,8 +238,10 @@ public final class LiteIOServer extends LiteIOSpace {
          * @throws IllegalArgumentException for a flag that has a method here, and for TLS
          */
         public Builder arguments(String... more) {
-            List.of(more).forEach(Reserved::checkArgument);
-            arguments.addAll(List.of(more));
+            for (String each : more) {
+                Reserved.checkArgument(Objects.requireNonNull(each, "an argument is null"));
+                arguments.add(each);
+            }
             return this;
         }
 

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Flags and variables of the server that the builder sets by itself. A second value would have no effect, or the
- * object would not know of it.
+ * Flags and variables of the server that the builder sets by itself, and other values that are refused here. A second value
+ * would have no effect, or the object would not know of it.
  */
 final class Reserved {
     private static final String CREDENTIALS = "use LiteIOServer.builder().credentials(…)";
@@ -16,6 +16,8 @@ final class Reserved {
     private static final String PORT = "use LiteIOServer.builder().port(…): a server listens on 127.0.0.1 only";
     private static final String DATA = "use LiteIOServer.builder().dataDir(…): without it everything is in memory";
     private static final String TLS = "liteio-junit speaks plain HTTP only; run `liteio --tls-self-signed` yourself";
+
+    private static final String HELP = "the program would print a text and end; run `liteio server --help` in a shell";
 
     private static final Map<String, String> FLAGS = new HashMap<>();
     private static final Map<String, String> VARIABLES = new HashMap<>();
@@ -25,6 +27,8 @@ final class Reserved {
         FLAGS.put("--region", REGION);
         List.of("--address", "--host", "--port", "-p").forEach(each -> FLAGS.put(each, PORT));
         List.of("--data-dir", "-d", "--memory").forEach(each -> FLAGS.put(each, DATA));
+
+        List.of("--help", "-h", "--version", "-V").forEach(each -> FLAGS.put(each, HELP));
 
         for (String name : List.of("LITEIO_ACCESS_KEY", "LITEIO_SECRET_KEY", "MINIO_ACCESS_KEY", "MINIO_SECRET_KEY",
                 "MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD", "LITEIO_CREDENTIALS")) {
@@ -80,10 +84,25 @@ final class Reserved {
             flag = flag.substring(0, 2);
         }
         check(flag, flag.startsWith("--tls-") ? TLS : FLAGS.get(flag));
+        // As in a shell, which divides it.
+        String[] parts = flag.split("\\s+", 2);
+        if (flag.startsWith("-") && parts.length == 2) {
+            throw new IllegalArgumentException("the flag and its value are two arguments: arguments(\"" + parts[0] + "\", \""
+                    + argument.substring(argument.length() - parts[1].length()) + "\")");
+        }
     }
 
     static void checkVariable(String name) {
         check(name, name.startsWith("LITEIO_TLS_") ? TLS : VARIABLES.get(name));
+    }
+
+    /** The name of an operation; refused as that of a class of the SDK. */
+    static String operation(String pattern) {
+        if (pattern != null && pattern.endsWith("Request") && pattern.length() > "Request".length()) {
+            String name = pattern.substring(0, pattern.length() - "Request".length());
+            throw new IllegalArgumentException("operation(…) is no class of the SDK: give \"" + name + "\" for " + pattern);
+        }
+        return pattern;
     }
 
     private static void check(String name, String instead) {

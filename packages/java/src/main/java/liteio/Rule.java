@@ -18,7 +18,7 @@ public final class Rule {
 
     /** A pattern with * and ?, such as "Put*". */
     public Rule operation(String pattern) {
-        return with("operation", pattern);
+        return with("operation", Reserved.operation(pattern));
     }
 
     public Rule bucket(String pattern) {

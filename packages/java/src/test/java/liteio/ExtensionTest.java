@@ -270,6 +270,24 @@ class ExtensionTest {
     }
 
     @Test
+    void aFieldThatNobodySetsIsTold() {
+        Throwable thrown = run(WithField.class).assertStatistics(each -> each.failed(1)).failed().stream().findFirst().orElseThrow()
+                .getRequiredPayload(TestExecutionResult.class).getThrowable().orElseThrow();
+        assertEquals("@LiteIO sets no fields: give the test or @BeforeEach a parameter LiteIOSpace, and there set space",
+                thrown.getSuppressed()[0].getMessage());
+    }
+
+    @LiteIO
+    static class WithField {
+        private LiteIOSpace space;
+
+        @Test
+        void aTest() {
+            space.reset();
+        }
+    }
+
+    @Test
     void aSpaceOfAClassIsRefused() {
         EngineTestKit.engine("junit-jupiter").selectors(selectClass(SpaceOfAClass.class)).execute().testEvents()
                 .assertStatistics(each -> each.succeeded(0));

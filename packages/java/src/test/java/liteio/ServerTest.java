@@ -98,6 +98,11 @@ class ServerTest {
                 () -> LiteIOServer.builder().buckets("photos").environment("LITEIO_BUCKET", "letters").start());
         checkRefused("LITEIO_PROFILE has no effect beside profile(…)",
                 () -> LiteIOServer.builder().environment("LITEIO_PROFILE", "minio").profile("minio").start());
+        checkRefused("two arguments: arguments(\"--log\", \"debug\")", () -> builder.arguments("--log debug"));
+        checkRefused("run `liteio server --help` in a shell", () -> builder.arguments("--help"));
+        checkRefused("the secret key is empty", () -> builder.credentials("tester", ""));
+        checkRefused("the name of a bucket is empty", () -> builder.buckets(""));
+        assertEquals("an argument is null", assertThrows(NullPointerException.class, () -> builder.arguments("a", null)).getMessage());
         checkRefused("initialBuckets has an effect with profile(\"s3mock\") only: use buckets(…)",
                 () -> LiteIOServer.builder().environment("initialBuckets", "photos").start());
         try (LiteIOServer server = LiteIOServer.builder().profile("s3mock").environment("initialBuckets", "photos").start()) {

@@ -196,6 +196,8 @@ class TestApiTest {
                 () -> space.waitForEvent(Filter.of().operation("PutObject")));
         checkRefused("name(…) is not for requests", () -> space.requests(Filter.of().name("s3:*")));
         checkRefused("name(…) is not for requests", () -> space.waitForRequest(Filter.of().name("s3:*")));
+        checkRefused("give \"PutObject\" for PutObjectRequest", () -> Filter.of().operation("PutObjectRequest"));
+        checkRefused("give \"Get*\" for Get*Request", () -> Rule.of().operation("Get*Request"));
         assertEquals("PutObject", space.waitForRequest(Filter.of().status(200).key("key")).get(0).operation);
     }
 
