@@ -24,6 +24,7 @@ const (
 	accessKey     = "LITEIO_ACCESS_KEY"
 	secretKey     = "LITEIO_SECRET_KEY"
 	region        = "LITEIO_REGION"
+	bucket        = "LITEIO_BUCKET"
 	defaultUser   = "testaccess"
 	defaultSecret = "testsecret"
 	defaultRegion = "us-east-1"
@@ -55,9 +56,15 @@ func WithRegion(name string) testcontainers.CustomizeRequestOption {
 	return with(region, name)
 }
 
-// WithBuckets creates buckets at start, each NAME[:public|download|upload][:versioned|locked].
+// WithBuckets creates buckets at start, each NAME[:public|download|upload][:versioned|locked], beside those of other options.
 func WithBuckets(buckets ...string) testcontainers.CustomizeRequestOption {
-	return with("LITEIO_BUCKET", strings.Join(buckets, ","))
+	return func(request *testcontainers.GenericContainerRequest) error {
+		all := strings.Join(buckets, ",")
+		if before := request.Env[bucket]; before != "" {
+			all = before + "," + all
+		}
+		return with(bucket, all)(request)
+	}
 }
 
 func with(name, value string) testcontainers.CustomizeRequestOption {

@@ -49,9 +49,21 @@ func client(t *testing.T, container *liteio.Container) *minio.Client {
 	return made
 }
 
+func TestBucketsOfAllOptionsAreCreated(t *testing.T) {
+	var request testcontainers.GenericContainerRequest
+	for _, option := range []testcontainers.CustomizeRequestOption{liteio.WithBuckets("photos"), liteio.WithBuckets("a", "b")} {
+		if err := option(&request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made := request.Env["LITEIO_BUCKET"]; made != "photos,a,b" {
+		t.Fatal(made)
+	}
+}
+
 func TestAnObjectGoesInAndComesOut(t *testing.T) {
 	ctx := context.Background()
-	container := run(t, liteio.WithBuckets("photos", "letters:versioned"))
+	container := run(t, liteio.WithBuckets("photos"), liteio.WithBuckets("letters:versioned"))
 	s3 := client(t, container)
 	versioning, err := s3.GetBucketVersioning(ctx, "letters")
 	if err != nil || versioning.Status != "Enabled" {

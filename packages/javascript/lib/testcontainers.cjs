@@ -8,6 +8,7 @@ class LiteIOContainer extends GenericContainer {
   #username = "testaccess";
   #password = "testsecret";
   #region = "us-east-1";
+  #buckets = [];
 
   constructor(image) {
     super(image);
@@ -32,7 +33,9 @@ class LiteIOContainer extends GenericContainer {
   }
 
   withBuckets(...buckets) {
-    return this.withEnvironment({ LITEIO_BUCKET: buckets.join(",") });
+    // A second call would take the place of the first.
+    this.#buckets.push(...buckets);
+    return this.withEnvironment({ LITEIO_BUCKET: this.#buckets.join(",") });
   }
 
   async start() {

@@ -29,7 +29,7 @@ async function use(container, check) {
 }
 
 test("an object goes in and comes out", async () => {
-  await use(new LiteIOContainer(IMAGE).withBuckets("photos", "letters:versioned"), async (container, s3) => {
+  await use(new LiteIOContainer(IMAGE).withBuckets("photos").withBuckets("letters:versioned"), async (container, s3) => {
     assert.equal((await s3.send(new GetBucketVersioningCommand({ Bucket: "letters" }))).Status, "Enabled");
     await s3.send(new PutObjectCommand({ Bucket: "photos", Key: "hello.txt", Body: "hello" }));
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: "photos", Key: "hello.txt" }));

@@ -1,5 +1,6 @@
 package liteio.testcontainers;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -13,6 +14,8 @@ import org.testcontainers.utility.DockerImageName;
  */
 public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
     private static final int PORT = 9000;
+    /** Characters of the secret key, with fewer of which the server would end. */
+    private static final int PASSWORD_MIN = 8;
 
     /** Variables of buckets that only the profile of S3Mock reads. */
     private static final List<String> OF_S3MOCK = List.of("initialBuckets", "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS",
@@ -21,6 +24,7 @@ public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
     private String userName = "testaccess";
     private String password = "testsecret";
     private String region = "us-east-1";
+    private final List<String> buckets = new ArrayList<>();
 
     /** A container of this image, such as {@code liteio:0.1.0}. Tags of versions never move. */
     public LiteIOContainer(String image) {
@@ -52,9 +56,9 @@ public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
         return this;
     }
 
-    /** Creates buckets at start, each NAME[:public|download|upload][:versioned|locked]. */
+    /** Creates buckets at start, each NAME[:public|download|upload][:versioned|locked], beside those of other calls. */
     public LiteIOContainer withBuckets(String... buckets) {
-        addEnv("LITEIO_BUCKET", String.join(",", List.of(buckets)));
+        this.buckets.addAll(List.of(buckets));
         return this;
     }
 
@@ -63,6 +67,12 @@ public class LiteIOContainer extends GenericContainer<LiteIOContainer> {
         // Without credentials the server would make a pair of its own.
         if (userName.isEmpty() || password.isEmpty()) {
             throw new IllegalArgumentException("the user name and the password must not be empty");
+        }
+        if (password.length() < PASSWORD_MIN) {
+            throw new IllegalArgumentException("the password has at least " + PASSWORD_MIN + " characters, not " + password.length());
+        }
+        if (!buckets.isEmpty()) {
+            addEnv("LITEIO_BUCKET", String.join(",", buckets));
         }
         for (String variable : OF_S3MOCK) {
             if (getEnvMap().containsKey(variable) && !"s3mock".equals(getEnvMap().get("LITEIO_PROFILE"))) {

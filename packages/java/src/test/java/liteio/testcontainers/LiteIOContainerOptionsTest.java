@@ -18,6 +18,22 @@ class LiteIOContainerOptionsTest {
     }
 
     @Test
+    void bucketsOfAllCallsAreCreated() {
+        try (LiteIOContainer container = new LiteIOContainer(IMAGE).withBuckets("photos").withBuckets("letters:versioned", "notes")) {
+            container.configure();
+            assertEquals("photos,letters:versioned,notes", container.getEnvMap().get("LITEIO_BUCKET"));
+        }
+    }
+
+    @Test
+    void aPasswordThatIsTooShortIsRefused() {
+        try (LiteIOContainer container = new LiteIOContainer(IMAGE).withPassword("test")) {
+            String said = assertThrows(IllegalArgumentException.class, container::configure).getMessage();
+            assertEquals("the password has at least 8 characters, not 4", said);
+        }
+    }
+
+    @Test
     void theEndpointIsAnAddressForWhichTheSdkHasBucketsInThePath() {
         try (LiteIOContainer container = new At("localhost"); LiteIOContainer elsewhere = new At("docker.example.com")) {
             assertEquals("http://127.0.0.1:32768", container.getS3URL());
