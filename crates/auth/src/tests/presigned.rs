@@ -157,7 +157,7 @@ fn signed_headers_must_come_as_they_were_signed() {
     let refused = send(changed).expect_err("refused");
     assert_eq!(refused.code(), "SignatureDoesNotMatch");
     let detail = element(&refused, "Detail").expect("present");
-    assert!(detail.contains(r#"("x-amz-acl", "public-read")"#), "{detail}");
+    assert!(detail.contains("another value than the signed one: x-amz-acl ("), "{detail}");
     let mut dropped = put();
     dropped.headers_mut().remove("x-amz-acl");
     assert_refused(send(dropped), "SignatureDoesNotMatch", "");
