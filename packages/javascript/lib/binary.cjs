@@ -16,7 +16,9 @@ function findBinary(given) {
     if (isProgram(named)) {
       return path.resolve(named);
     }
-    throw new BinaryNotFound(`${given ? "binary" : "LITEIO_BINARY"}: ${named} is not an executable file`);
+    // In a workspace of several packages, a relative path is one of the package.
+    const found = path.isAbsolute(named) ? "" : ` (${path.resolve(named)}): give an absolute path`;
+    throw new BinaryNotFound(`${given ? "binary" : "LITEIO_BINARY"}: ${named} is not an executable file${found}`);
   }
   const platform = `${process.platform}-${process.arch}`;
   let found;

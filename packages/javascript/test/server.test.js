@@ -381,6 +381,8 @@ inDirectory("the binary is looked for", async (directory) => {
     return spawnSync(process.execPath, run, { encoding: "utf8", env });
   };
   assert.match(look({ LITEIO_BINARY: "/nowhere" }).stderr, /LITEIO_BINARY: \/nowhere is not an executable file/);
+  const relative = look({ LITEIO_BINARY: "no/where" }).stderr;
+  assert.match(relative, /no\/where is not an executable file \(\/.*\/no\/where\): give an absolute path/);
   assert.match(look({}, "findBinary('/no/where')").stderr, /binary: \/no\/where is not an executable file/);
   assert.equal(look({ LITEIO_BINARY: "/nowhere" }, `findBinary(${JSON.stringify(program)})`).stdout.trim(), program);
   // The package of the platform comes before PATH, and scripts on PATH are passed over.

@@ -66,7 +66,9 @@ final class Binary {
 
     private static Binary checked(Path path, String source) {
         if (!isProgram(path)) {
-            throw new LiteIOException(source + ": " + path + " is not an executable file", null);
+            // Below a build of several modules, a relative path is one of the module.
+            String found = path.isAbsolute() ? "" : " (" + path.toAbsolutePath() + "): give an absolute path";
+            throw new LiteIOException(source + ": " + path + " is not an executable file" + found, null);
         }
         return new Binary(path, source);
     }

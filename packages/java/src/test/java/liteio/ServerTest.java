@@ -153,6 +153,8 @@ class ServerTest {
     void aStartThatFailsSaysWhy() {
         checkFailure("\"B\" is not valid", LiteIOServer.builder().buckets("B"));
         checkFailure("--no-such-flag", LiteIOServer.builder().arguments("--no-such-flag"));
+        checkFailure("binary(…): target/liteio is not an executable file (" + Path.of("target/liteio").toAbsolutePath()
+                + "): give an absolute path", LiteIOServer.builder().binary(Path.of("target/liteio")));
         checkFailure("binary(…): /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
         checkFailure("no output\nThe command was: /bin/true server --address 127.0.0.1:0 --memory (from binary(…))",
                 LiteIOServer.builder().binary(Path.of("/bin/true")));
