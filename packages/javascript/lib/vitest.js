@@ -14,7 +14,9 @@ const hooks = {
   nameOfTest: () => expect.getState().currentTestName,
 };
 
-const NOTE = " (Vitest starts fixtures with `auto` before beforeEach: use useServer() for these)";
+const NOTE =
+  " (Vitest starts fixtures with `auto` before beforeEach: use useServer() for these, whose reset empties what they have stored, " +
+  "or leave `auto` out and name the fixture in the test)";
 
 export const useSpace = (options) => perTest.useSpace(hooks, options, NOTE);
 export const useServer = (options) => perTest.useServer(hooks, options);
