@@ -33,6 +33,8 @@ struct State {
     outstanding: HashMap<BlobId, Outstanding>,
     /// Those that the backup does not have whole.
     damaged: HashSet<BlobId>,
+    /// Those that could not be brought in this round: the others come first.
+    failed: HashSet<BlobId>,
     /// Those that are here by now, and whose rows are still there.
     brought: Vec<[u8; 16]>,
 }
@@ -203,12 +205,20 @@ impl BlobStore for LazyBlobs {
 
     fn bring_one(&self) -> Result<bool, BlobError> {
         let next = {
-            let state = self.0.state.lock();
-            let mut whole = state.outstanding.keys().filter(|id| !state.damaged.contains(id));
-            whole.next().copied()
+            let mut state = self.0.state.lock();
+            let State { outstanding, damaged, failed, .. } = &mut *state;
+            if outstanding.keys().all(|id| damaged.contains(id) || failed.contains(id)) {
+                failed.clear();
+            }
+            let mut ids = outstanding.keys().copied();
+            ids.find(|id| !damaged.contains(id) && !failed.contains(id))
         };
         let Some(id) = next else { return Ok(false) };
-        self.0.bring(&id).map(|()| true)
+        let brought = self.0.bring(&id);
+        if brought.is_err() {
+            self.0.state.lock().failed.insert(id);
+        }
+        brought.map(|()| true)
     }
 
     fn take_brought(&self) -> Vec<[u8; 16]> {
@@ -255,5 +265,58 @@ impl BlobReader for LazyReader {
             Some(file) => file.try_read(range),
             None => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_blob::Lengths;
+    use liteio_disk::{Durability, SimulatedDisk};
+
+    use super::*;
+    use crate::meta::BackupPlace;
+
+    /// A backup that cannot read one of its blobs.
+    #[derive(Debug)]
+    struct Source {
+        unreadable: Mutex<Option<[u8; 16]>>,
+    }
+
+    impl BlobSource for Source {
+        fn read(
+            &self,
+            id: &[u8; 16],
+            _: u64,
+            _: &BackupPlace,
+            take: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+        ) -> Result<(), StoreError> {
+            if *self.unreadable.lock() == Some(*id) {
+                return Err(StoreError::Suspended { reason: "status 500".to_owned() });
+            }
+            take(b"body")
+        }
+    }
+
+    #[test]
+    fn a_blob_that_cannot_be_read_does_not_hold_up_the_others_and_is_tried_again() {
+        const BLOBS: u8 = 32;
+        let disk = Arc::new(SimulatedDisk::new(1));
+        let local = FileBlobStore::open(disk, Durability::Fsync, 0, Lengths::new(0));
+        let place = BackupPlace { backup: [0; 16], generation: 1, pack: 0, offset: 0, crc: 0 };
+        let outstanding = Outstanding { bytes: 4, place: Some(place) };
+        let outstanding = (0..BLOBS).map(|byte| (BlobId([byte; 16]), outstanding)).collect();
+        let source = Arc::new(Source { unreadable: Mutex::new(Some([3; 16])) });
+        let blobs = LazyBlobs::new(
+            Arc::new(local.expect("opened")),
+            Some(Arc::clone(&source) as Arc<dyn BlobSource>),
+            outstanding,
+            Vec::new(),
+        );
+        let failed = (0..BLOBS).filter(|_| blobs.bring_one().is_err()).count();
+        assert_eq!((failed, blobs.outstanding()), (1, 1));
+        assert!(blobs.bring_one().is_err());
+        *source.unreadable.lock() = None;
+        assert!(matches!(blobs.bring_one(), Ok(true)));
+        assert!(matches!(blobs.bring_one(), Ok(false)));
     }
 }

@@ -76,8 +76,8 @@ impl Store {
         self.shared().config.blob_source.is_none() && self.outstanding() > 0
     }
 
-    /// Brings one of the outstanding blobs into the directory. `false` if none is left. May wait for
-    /// a network.
+    /// Brings one of the outstanding blobs into the directory. `false` if none is left. One that fails is tried again after
+    /// the others. May wait for a network.
     ///
     /// # Errors
     /// [`StoreError::Suspended`] if the backup does not answer, [`StoreError::Corrupt`] if it does not
