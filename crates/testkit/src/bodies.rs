@@ -64,23 +64,31 @@ impl Body for PutBack {
     }
 }
 
+/// Rates of bodies in bytes per second, each with its rule until that is removed.
+pub(super) type Rates = Vec<(u64, Weak<()>)>;
+
+/// The lowest rate of the rules that there still are.
+pub(super) fn lowest_rate(rates: &[(u64, Weak<()>)]) -> Option<u64> {
+    let active = rates.iter().filter(|(_, rule)| rule.strong_count() > 0);
+    active.map(|(rate, _)| *rate).min()
+}
+
 /// A body with a limited rate.
 pub(super) struct Slow<B> {
     body: B,
-    bytes_per_second: u64,
-    /// The rule that slows it down. Once it is removed the rest goes at full speed: the client of an upload may have gone, which is
-    /// noticed only at the end of what it has sent.
-    rule: Weak<()>,
+    /// The rules that slow it down. Once they are removed the rest goes at full speed: the client of an upload may have gone, which
+    /// is noticed only at the end of what it has sent.
+    rates: Rates,
     rest: Bytes,
     free_at: Instant,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl<B> Slow<B> {
-    /// Limits a body to `bytes_per_second`, which must not be 0, as long as there is `rule`.
-    pub(super) fn new(body: B, bytes_per_second: u64, rule: Weak<()>) -> Slow<B> {
+    /// Limits a body to the lowest of `rates`, none of which must be 0, as long as there are their rules.
+    pub(super) fn new(body: B, rates: Rates) -> Slow<B> {
         let (rest, free_at) = (Bytes::new(), Instant::now());
-        Slow { body, bytes_per_second, rule, rest, free_at, sleep: None }
+        Slow { body, rates, rest, free_at, sleep: None }
     }
 }
 
@@ -108,14 +116,14 @@ where
                 end => return Poll::Ready(end),
             }
         }
-        if self.rule.strong_count() == 0 {
+        let Some(bytes_per_second) = lowest_rate(&self.rates) else {
             let rest = std::mem::take(&mut self.rest);
             return Poll::Ready(Some(Ok(Frame::data(rest))));
-        }
-        let step = (self.bytes_per_second / STEPS_PER_SECOND).max(1);
+        };
+        let step = (bytes_per_second / STEPS_PER_SECOND).max(1);
         let taken = self.rest.len().min(usize::try_from(step).unwrap_or(usize::MAX));
         let piece = self.rest.split_to(taken);
-        let takes = Duration::from_secs_f64(taken as f64 / self.bytes_per_second as f64);
+        let takes = Duration::from_secs_f64(taken as f64 / bytes_per_second as f64);
         // Idle time earns no credit: the rate applies from now on.
         self.free_at = self.free_at.max(Instant::now()) + takes;
         self.sleep = Some(Box::pin(sleep_until(self.free_at)));

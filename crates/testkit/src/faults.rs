@@ -1,13 +1,14 @@
 //! Fault injection: rules by which requests fail, are delayed, or are cut off.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use http::StatusCode;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use super::bodies::Rates;
 use super::filters::{check_names, unknown_operation};
 use super::glob::Glob;
 use super::guard::bad_request;
@@ -72,9 +73,7 @@ pub(super) struct Effects {
     /// Status, code and message.
     pub(super) error: Option<(StatusCode, String, String)>,
     pub(super) cut_after_bytes: Option<u64>,
-    pub(super) bytes_per_second: Option<u64>,
-    /// The rule with that rate, until it is removed.
-    pub(super) slowed_by: Weak<()>,
+    pub(super) rates: Rates,
 }
 
 /// The properties of a request that rules match.
@@ -254,10 +253,8 @@ impl Faults {
             active.hits += 1;
             effects.latency += Duration::from_millis(rule.latency_ms.unwrap_or_default());
             effects.cut_after_bytes = min(effects.cut_after_bytes, rule.cut_after_bytes);
-            let rate = min(effects.bytes_per_second, rule.bandwidth);
-            if rate != effects.bytes_per_second {
-                effects.bytes_per_second = rate;
-                effects.slowed_by = Arc::downgrade(&active.is_there);
+            if let Some(rate) = rule.bandwidth {
+                effects.rates.push((rate, Arc::downgrade(&active.is_there)));
             }
             if let Some(status) = rule.status.and_then(|it| StatusCode::from_u16(it).ok()) {
                 let code = rule.code.clone().unwrap_or_else(|| code_of(status).to_owned());
@@ -324,6 +321,7 @@ fn code_of(status: StatusCode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bodies::lowest_rate;
 
     fn rule(json: &str) -> FaultRule {
         serde_json::from_str(json).expect("a rule")
@@ -361,7 +359,7 @@ mod tests {
         }
         let effects = faults.of(&asked("PutObject", "b", "k"));
         assert_eq!(effects.latency, Duration::from_millis(15));
-        assert_eq!(effects.bytes_per_second, Some(50));
+        assert_eq!(lowest_rate(&effects.rates), Some(50));
         assert_eq!(
             effects.error.map(|error| (error.0.as_u16(), error.1)),
             Some((429, "SlowDown".to_owned()))
@@ -369,6 +367,20 @@ mod tests {
         assert_eq!(faults.of(&asked("GetObject", "c", "d")).latency, Duration::from_millis(1000));
         assert!(faults.remove("3") && !faults.remove("3"));
         assert_eq!(faults.of(&asked("PutObject", "b", "k")).latency, Duration::from_millis(1015));
+    }
+
+    #[test]
+    fn without_the_slower_of_two_rules_the_rest_of_a_body_has_the_rate_of_the_other() {
+        let faults = Faults::default();
+        for json in [r#"{"bandwidth": 100}"#, r#"{"bandwidth": 50}"#, r#"{"bandwidth": 70}"#] {
+            faults.add(rule(json)).expect("valid");
+        }
+        let rates = faults.of(&asked("PutObject", "b", "k")).rates;
+        assert_eq!(lowest_rate(&rates), Some(50));
+        assert!(faults.remove("2"));
+        assert_eq!(lowest_rate(&rates), Some(70));
+        faults.clear();
+        assert_eq!(lowest_rate(&rates), None);
     }
 
     #[test]

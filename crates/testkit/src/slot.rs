@@ -132,26 +132,26 @@ impl Slot {
             sleep(effects.latency).await;
         }
         let (head, body) = request.into_parts();
-        let reply = match (effects.error(dialect(&head)), effects.bytes_per_second) {
-            (Some(error), _) => {
+        let reply = match effects.error(dialect(&head)) {
+            Some(error) => {
                 // Recorded, so that the request appears in the request log.
                 space.note(origin, name.as_deref());
                 space.refuse(Request::from_parts(head, body), origin, allowance, error).await
             }
-            (None, Some(rate)) => {
-                let body = Slow::new(body, rate, effects.slowed_by.clone());
+            None if !effects.rates.is_empty() => {
+                let body = Slow::new(body, effects.rates.clone());
                 let request = Request::from_parts(head, body);
                 space.call(request, origin, allowance).await
             }
-            (None, None) => space.call(Request::from_parts(head, body), origin, allowance).await,
+            None => space.call(Request::from_parts(head, body), origin, allowance).await,
         };
         note_refused(&space, origin, name.as_deref(), &reply);
-        let reply = match (reply, effects.bytes_per_second) {
-            (Ok(response), Some(rate)) => {
-                let slowed_by = effects.slowed_by.clone();
-                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate, slowed_by))))
+        let reply = match reply {
+            Ok(response) if !effects.rates.is_empty() => {
+                let rates = effects.rates.clone();
+                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rates))))
             }
-            (reply, _) => reply,
+            reply => reply,
         };
         match (reply, effects.cut_after_bytes) {
             (Ok(response), Some(after)) => Ok(cut(response, after)),
