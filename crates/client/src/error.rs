@@ -118,7 +118,13 @@ impl Error {
 
 impl std::fmt::Display for ServiceError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&with_remedy(&self.reason(), self.remedy()))
+        let reason = match &self.request_id {
+            // The log of the service has the cause under this id. Logs of other servers that repeat a request have `reason()`: an
+            // id would make each failure another one.
+            Some(id) if self.status >= 500 => format!("{}, request id {id}", self.reason()),
+            _ => self.reason(),
+        };
+        formatter.write_str(&with_remedy(&reason, self.remedy()))
     }
 }
 

@@ -106,6 +106,9 @@ mod tests {
             HeaderMap::from_iter([(http::HeaderName::from_static("x-amz-request-id"), id)]);
         let error = told(StatusCode::INTERNAL_SERVER_ERROR, &headers, b"");
         assert_eq!((error.status, error.request_id.as_deref()), (500, Some("0123")));
+        assert!(error.to_string().ends_with("status 500), request id 0123"), "{error}");
+        let error = told(StatusCode::NOT_FOUND, &headers, b"");
+        assert!(error.to_string().ends_with("(NotFound, status 404)"), "{error}");
     }
 
     #[test]
