@@ -412,6 +412,21 @@ fn secrets_come_from_files_and_variables_from_the_file_of_minio() {
 }
 
 #[test]
+fn a_key_of_the_server_beside_a_credentials_file_is_refused_by_its_name() {
+    for name in ["LITEIO_ACCESS_KEY", "LITEIO_SECRET_KEY", "MINIO_ROOT_USER", "MINIO_SECRET_KEY"] {
+        for name in [name.to_owned(), format!("{name}_FILE")] {
+            let refused = of("--credentials-file f", &[(&*name, "/nowhere")]).expect_err(&name);
+            let told =
+                format!("--credentials-file (LITEIO_CREDENTIALS_FILE) and {name} contradict");
+            assert!(refused.to_string().starts_with(&told), "{refused}");
+        }
+    }
+    let of_clients = [("AWS_ACCESS_KEY_ID", "alice"), ("AWS_SECRET_ACCESS_KEY", "long-enough")];
+    let config = of("--credentials-file f", &of_clients).expect("settings");
+    assert_eq!(config.credentials, CredentialsSource::File("f".into()));
+}
+
+#[test]
 fn a_fence_that_is_true_has_the_time_of_a_flag_without_a_value() {
     let fence = |value: &str| {
         let config = of(&format!("--backup file:///backup --fence{value}"), &[]);

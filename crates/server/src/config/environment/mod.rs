@@ -251,8 +251,11 @@ fn fill_credentials(
         }
     }
     let is_given = |name| arguments.sources.get(name).is_some();
+    if is_given("credentials_file") {
+        return refuse_beside_file(variables);
+    }
     let has = (is_given("access_key"), is_given("secret_key"));
-    if is_given("credentials_file") || has == (true, true) {
+    if has == (true, true) {
         return Ok(());
     }
     if has != (false, false) {
@@ -302,6 +305,23 @@ fn fill_credentials(
             (Some(_), None) | (None, Some(_)) if is_aws => {}
             (Some((from, _)), None) => return error(format!("{from} needs {secret}: set both")),
             (None, Some((from, _))) => return error(format!("{from} needs {access}: set both")),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses variables with a key of this server beside a credentials file, which would have no effect. Those of AWS are for
+/// clients, too.
+fn refuse_beside_file(variables: &Variables) -> Result<(), ConfigError> {
+    let own = PAIRS.into_iter().filter(|(access, _)| !access.starts_with("AWS_"));
+    for name in own.flat_map(|(access, secret)| [access, secret]) {
+        for name in [name.to_owned(), format!("{name}_FILE")] {
+            if variables.get(&name).is_some() {
+                return error(format!(
+                    "--credentials-file (LITEIO_CREDENTIALS_FILE) and {name} contradict each other: \
+                     move the key into the file or remove one of them"
+                ));
+            }
         }
     }
     Ok(())
