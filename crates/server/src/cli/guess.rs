@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words in the place of a command, and what to do instead.
-const GUESSES: [(&[&str], &str); 19] = [
+const GUESSES: [(&[&str], &str); 20] = [
     (
         &["start", "run", "serve", "up", "daemon", "minio", "web"],
         "`liteio` alone, or `liteio server`, starts the server; as a service `systemctl start liteio`",
@@ -22,6 +22,10 @@ const GUESSES: [(&[&str], &str); 19] = [
     (
         &["status", "info", "stats", "usage"],
         "`liteio health` asks whether a server is ready, and `liteio client admin info local` shows its version and usage",
+    ),
+    (
+        &["check", "doctor", "fsck", "diagnose", "scrub"],
+        "`liteio health` asks whether a server is ready, `liteio verify` reads a data directory, and `liteio repair` mends it",
     ),
     (
         &["user", "users", "useradd", "adduser"],

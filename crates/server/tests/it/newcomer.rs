@@ -527,7 +527,7 @@ async fn the_log_tells_the_region_of_a_server_that_has_one() {
 #[test]
 fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
     let directory = directory();
-    let rows: [(&[&str], &str); 45] = [
+    let rows: [(&[&str], &str); 47] = [
         (&["start"], "`liteio server`"),
         (&["reset"], "stop the server and remove its data directory"),
         (&["restore", "./backup", "--data-dir", "data"], "`liteio restore LOCATION DIR`"),
@@ -560,6 +560,8 @@ fn commands_that_there_are_not_name_the_ones_that_do_the_same() {
         (&["logs"], "standard error"),
         (&["./data"], "`liteio server ./data`"),
         (&["upload", "file"], "`liteio client cp`"),
+        (&["doctor"], "`liteio verify`"),
+        (&["check", "./data"], "`liteio repair`"),
         (&["backpu"], "'backup'"),
         (&["-p", "9007", "./data"], "`liteio server ./data`"),
         (&["--memory", "./data"], "`liteio server ./data`"),
