@@ -179,7 +179,7 @@ fn nobody_on(shown: &impl fmt::Display) -> String {
 
 fn primary_on(shown: &impl fmt::Display) -> String {
     format!(
-        "no standby runs on {shown}, but a primary. One that has lost its lease is made the primary again by removing the \
-         object `lease` of its backup, and a restart"
+        "no standby runs on {shown}, but a primary, or a server without a backup. With a backup, a primary that has lost its \
+         lease is made the primary again by removing the object `lease` of the backup, and a restart"
     )
 }

@@ -245,6 +245,7 @@ async fn a_primary_hands_over_and_stays_without_writes() {
     for data in ["data", "standby"] {
         let line = refused(&directory, 1, &["promote", data]);
         assert!(line.contains("no standby runs on") && line.contains("but a primary"), "{line}");
+        assert!(line.contains("or a server without a backup"), "{line}");
     }
     let reply = standby.put("/plain/new", "of the new primary").await;
     assert_eq!(reply.header("x-liteio-behind"), None);
