@@ -137,7 +137,7 @@ impl Backup {
         });
         let thread = thread.map_err(|error| failed(&error))?;
         let encrypted = key.is_some();
-        tracing::info!(location = shown, encrypted, "backing up continuously");
+        tracing::info!(location = shown, encrypted, "the backup begins");
         let watched = Watched::new(store.now_ms());
         let backup = Arc::new(Backup {
             store,

@@ -105,7 +105,7 @@ async fn a_directory_that_was_stopped_in_order_is_restored_whole() {
     fill(&server).await;
     let before = contents(&server).await;
     let log = server.end();
-    assert!(log.contains("backing up continuously") && !log.contains("WARN"), "{log}");
+    assert!(log.contains("the backup begins") && !log.contains("WARN"), "{log}");
 
     let server = serve_restored(&directory, &location, &[]);
     assert!(contents(&server).await == before, "after the log");
