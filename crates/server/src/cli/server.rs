@@ -27,8 +27,8 @@ pub(crate) struct ServerArgs {
     /// out items that cannot be taken over, "keep" ignores later changes by MinIO [default: complete].
     #[arg(long, value_name = "HOW", env = "LITEIO_TAKE_OVER")]
     pub(crate) take_over: Option<String>,
-    /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:9000; all interfaces with the
-    /// profile "minio" and keys that are not the well-known ones].
+    /// Address to listen on; ":PORT" is all interfaces (0.0.0.0), port 0 picks a free port [default:
+    /// 127.0.0.1:9000; all interfaces with the profile "minio" and keys that are not the well-known ones].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
     /// PEM file with the TLS certificate chain for HTTPS, server certificate first; repeatable,
