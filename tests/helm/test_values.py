@@ -84,6 +84,8 @@ cluster:
     ("buckets: [{name: photos, purge: true}]", 'buckets: purge of "photos"'),
     ("environment: {MINIO_ROOT_USER: admin}", "environment: MINIO_ROOT_USER is that of the root user"),
     ("extraEnv: [{name: LITEIO_SECRET_KEY, value: x}]", "environment: LITEIO_SECRET_KEY is that of the root user"),
+    ("extraEnv: [{name: MINIO_ROOT_USER_FILE, value: /x}]",
+     "environment: MINIO_ROOT_USER_FILE is that of the root user"),
     ("environment: {LITEIO_DATA_DIR: /x}", "environment: LITEIO_DATA_DIR has a value of the chart"),
     ("bucketRoot: /elsewhere", "bucketRoot: set a directory below mountPath, such as /data/liteio"),
     ("tls: {enabled: true}", "tls.certSecret: set the Secret"),
