@@ -4,7 +4,7 @@ import boto3
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import ClientError, ProxyConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError, ProxyConnectionError
 from botocore.httpsession import URLLib3Session
 
 import liteio
@@ -97,6 +97,80 @@ def test_a_proxy_that_a_client_of_the_space_names_is_used(space):
     through = Config(proxies={"http": "http://127.0.0.1:1"}, retries={"total_max_attempts": 1})
     with pytest.raises(ProxyConnectionError):
         space.client(config=through).list_buckets()
+
+
+OF_ANOTHER_SERVER = """
+    import aiobotocore.session
+    import boto3
+    import os
+    import pytest
+    import s3fs
+    from botocore.config import Config
+    from liteio import mock_aws
+
+    ELSEWHERE = os.environ["ELSEWHERE"]
+    KEYS = dict(aws_access_key_id="elsewhere", aws_secret_access_key="elsewhere-secret")
+    early = boto3.client("s3", config=Config(s3={"addressing_style": "virtual"}))
+    early_user = boto3.client("sts", region_name="us-east-1")
+    files = s3fs.S3FileSystem()
+
+    def use(space):
+        early.create_bucket(Bucket="photos")
+        early.put_object(Bucket="photos", Key="a b/ü?.txt", Body=b"hello")
+        assert early.list_objects_v2(Bucket="photos")["KeyCount"] == 1
+        assert early_user.get_caller_identity()["Account"]
+        assert files.ls("photos/a b") == ["photos/a b/ü?.txt"]
+        assert space.client().get_object(Bucket="photos", Key="a b/ü?.txt")["Body"].read() == b"hello"
+        # The endpoint of a client that the test makes is meant.
+        meant = boto3.client("s3", endpoint_url=ELSEWHERE, config=Config(s3={"addressing_style": "path"}), **KEYS)
+        assert [each["Name"] for each in meant.list_buckets()["Buckets"]] == ["letters"]
+
+    def test_in_the_mock():
+        with mock_aws() as server:
+            use(server)
+
+    def test_in_the_mock_again():
+        with mock_aws() as server:
+            use(server)
+
+    def test_in_a_space(s3_space):
+        use(s3_space)
+        with mock_aws() as server:
+            use(server)
+
+    @pytest.mark.asyncio
+    async def test_aiobotocore():
+        async with aiobotocore.session.get_session().create_client("s3") as s3:
+            with mock_aws():
+                await s3.create_bucket(Bucket="photos")
+                assert [each["Name"] for each in (await s3.list_buckets())["Buckets"]] == ["photos"]
+
+    def test_outside_of_a_use():
+        assert [each["Name"] for each in early.list_buckets()["Buckets"]] == ["letters"]
+"""
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_clients_of_the_server_that_the_variables_have_named_reach_the_test(test_api, pytester, monkeypatch, variable):
+    with liteio.Server(buckets=["letters"], access_key="elsewhere", secret_key="elsewhere-secret") as server:
+        for name, value in server.env().items():
+            if not name.startswith("AWS_ENDPOINT_URL"):
+                monkeypatch.setenv(name, value)
+        at_localhost = server.endpoint.replace("127.0.0.1", "localhost")
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", at_localhost)
+        monkeypatch.setenv(variable, at_localhost)
+        monkeypatch.setenv("ELSEWHERE", server.endpoint)
+        pytester.makepyfile(OF_ANOTHER_SERVER)
+        pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
+
+
+def test_another_service_of_the_same_endpoint_stays_there(testing_server, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1/base")
+    queues, buckets = made_early("sqs"), made_early("s3")
+    with liteio.mock_aws():
+        buckets.create_bucket(Bucket="photos")
+        with pytest.raises(EndpointConnectionError, match="127.0.0.1:1/base"):
+            queues.list_queues()
 
 
 @pytest.mark.parametrize("early", [S3, VIRTUAL])

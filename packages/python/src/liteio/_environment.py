@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple, TypeVar
 
 from ._filesystems import forget_filesystems
+from ._published import replace, restore
 from ._redirect import Target, redirect
 from ._space import Space
 
@@ -27,7 +28,7 @@ def environment(space: SpaceType) -> Iterator[SpaceType]:
 
     It also replaces boto3's default session meanwhile, because that session caches credentials, and empties the cache of
     s3fs. What clients of botocore and aiobotocore that were made before send to AWS, or to where the variables pointed then,
-    goes to the space, with its keys."""
+    goes to the space, with its keys. So does what they send to an endpoint that the variables have before the use."""
     values, removed = space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS)
     with set_meanwhile(values, removed, True), redirect(Target(space.endpoint, space)):
         yield space
@@ -56,6 +57,7 @@ def region_of_environment() -> Dict[str, str]:
 @contextmanager
 def set_meanwhile(values: Dict[str, str], removed: Tuple[str, ...], new_default_session: bool) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in (*values, *removed)}
+    replaced = replace(os.environ)
     os.environ.update(values)
     for name in removed:
         os.environ.pop(name, None)
@@ -67,6 +69,7 @@ def set_meanwhile(values: Dict[str, str], removed: Tuple[str, ...], new_default_
     try:
         yield
     finally:
+        restore(replaced)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

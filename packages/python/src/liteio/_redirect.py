@@ -17,9 +17,9 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ._moto import refuse_active_moto, refuse_keys_of_moto
-from ._published import is_kept_key, place_of, publish, was_key_published, was_published
-from ._refusals import refusal_of, respond, respond_async
-from ._signature import key_of, name_space, sign_for
+from ._published import is_kept_key, path_at_replaced, place_of, publish, was_key_published, was_published
+from ._refusals import SERVED, refusal_of, respond, respond_async
+from ._signature import key_of, name_space, service_of, sign_for
 from ._space import NAMES_ITS_SERVER, Space
 
 DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
@@ -133,8 +133,12 @@ def direct(request: Any, target: Target, *, made_before: bool) -> None:
     names_its_server = hasattr(request, NAMES_ITS_SERVER)
     key, place = key_of(request), place_of(target.endpoint)
     url = redirected(request.url, target.endpoint)
-    if made_before and not names_its_server and place_of(url) != place and was_published(place_of(url), key):
-        url = moved(urlsplit(url), target.endpoint)
+    if made_before and not names_its_server and place_of(url) != place:
+        path = path_at_replaced(url) if service_of(request) in (None, *SERVED) else None
+        if path is not None:
+            url = moved(urlsplit(url)._replace(path=path), target.endpoint)
+        elif was_published(place_of(url), key):
+            url = moved(urlsplit(url), target.endpoint)
     is_moved = url != request.url
     request.url = url
     if is_moved:

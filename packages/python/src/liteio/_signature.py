@@ -38,6 +38,12 @@ def key_of(request: Any) -> Optional[str]:
     return scope["key"] if scope else None
 
 
+def service_of(request: Any) -> Optional[str]:
+    """The signing name of a signature of version 4, in the header."""
+    scope = SCOPE.search(text_of(request.headers.get("Authorization")))
+    return scope["service"] if scope else None
+
+
 def name_space(request: Any, space: Space) -> None:
     """Lets a request without a signature find the space by a header. A signed one has its key, which may be another
     space's, and the header would precede it."""
