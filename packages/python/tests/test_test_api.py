@@ -265,8 +265,20 @@ def test_what_is_no_time_is_refused_with_what_is_one(space, moment):
 
 @pytest.mark.parametrize("step", ["1h", None])
 def test_what_is_no_step_is_refused_with_what_is_one(space, step):
-    with pytest.raises(TypeError, match=r"is no step: give seconds, or a timedelta, such as timedelta\(hours=1\)$"):
+    with pytest.raises(TypeError, match=r"is no step: give seconds, or a timedelta, such as timedelta\(hours=1\), or days=3$"):
         space.clock.advance(step)
+
+
+def test_the_clock_advances_by_what_a_timedelta_takes(space):
+    before = space.clock.now()
+    assert space.clock.advance(days=30, hours=1.5) - before >= timedelta(days=30, hours=1.5)
+    assert space.clock.advance(weeks=1) - before >= timedelta(days=37)
+    with pytest.raises(TypeError, match="^years=1 is no step: give numbers of weeks, days, .*, such as days=3$"):
+        space.clock.advance(years=1)
+    with pytest.raises(TypeError, match="^days='3' is no step"):
+        space.clock.advance(days="3")
+    with pytest.raises(TypeError, match="^5 and days are two steps"):
+        space.clock.advance(5, days=1)
 
 
 def test_a_frozen_time_has_a_zone(space):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping, Optional, Union, overload
 
 from ._control import Control
 from ._records import parse_time, read_time, write_time
+
+UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds")
 
 
 class Clock:
@@ -31,9 +33,18 @@ class Clock:
         Raises ValueError for a datetime without a time zone: Python means local time by it, and tests mostly UTC."""
         return read_time(self._call("PUT", {"now": write_time(moment_of(moment))})["now"])
 
-    def advance(self, by: Union[timedelta, float]) -> datetime:
-        """Advances the clock by seconds or a timedelta. Returns the new time."""
-        return read_time(self._call("PUT", {"advance_ms": step_of(by) // timedelta(milliseconds=1)})["now"])
+    @overload
+    def advance(self, by: Union[timedelta, float]) -> datetime: ...
+
+    @overload
+    def advance(
+        self, *, weeks: float = ..., days: float = ..., hours: float = ..., minutes: float = ..., seconds: float = ...,
+        milliseconds: float = ...,
+    ) -> datetime: ...
+
+    def advance(self, by: Union[timedelta, float, None] = None, **units: float) -> datetime:
+        """Advances the clock by seconds or a timedelta, or by the arguments of one, such as days=3. Returns the new time."""
+        return read_time(self._call("PUT", {"advance_ms": step_of(by, units) // timedelta(milliseconds=1)})["now"])
 
     def reset(self) -> datetime:
         """Sets the clock to the time of the machine. Returns the new time."""
@@ -55,9 +66,17 @@ def moment_of(given: object) -> datetime:
     return given
 
 
-def step_of(given: object) -> timedelta:
+def step_of(given: object, units: Mapping[str, float]) -> timedelta:
+    if given is None and units:
+        try:
+            return timedelta(**units)
+        except TypeError as error:
+            named = ", ".join(f"{name}={value!r}" for name, value in units.items())
+            raise TypeError(f"{named} is no step: give numbers of {', '.join(UNITS)}, such as days=3") from error
+    if units:
+        raise TypeError(f"{given!r} and {', '.join(units)} are two steps: give one of them")
     if isinstance(given, timedelta):
         return given
     if isinstance(given, (int, float)):
         return timedelta(seconds=given)
-    raise TypeError(f"{given!r} is no step: give seconds, or a timedelta, such as timedelta(hours=1)")
+    raise TypeError(f"{given!r} is no step: give seconds, or a timedelta, such as timedelta(hours=1), or days=3")
