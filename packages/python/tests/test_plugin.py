@@ -35,6 +35,43 @@ def test_tests_in_parallel(test_api, pytester):
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2").assert_outcomes(passed=9)
 
 
+@pytest.mark.parametrize("scope", ["module", "session"])
+@pytest.mark.parametrize("first_line", [
+    "with mock_aws() as space:", "with s3_server.space() as space, liteio.environment(space):",
+])
+def test_a_bucket_is_filled_once_for_many_tests(test_api, pytester, scope, first_line):
+    pytester.makepyfile(f"""
+        import boto3
+        import liteio
+        import pytest
+        from liteio import mock_aws
+
+        @pytest.fixture(scope="{scope}")
+        def filled(s3_server):
+            {first_line}
+                space.client("s3").create_bucket(Bucket="photos")
+                yield space
+
+        def buckets():
+            return [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
+
+        @pytest.mark.parametrize("number", range(2))
+        def test_it(number, filled):
+            assert buckets() == ["photos"]
+
+        def test_with_a_space_beside(filled, s3_space):
+            assert buckets() == []
+
+        @mock_aws
+        def test_with_a_use_inside(filled):
+            assert buckets() == (["photos"] if "mock_aws" in {first_line!r} else [])
+
+        def test_once_more(filled):
+            assert buckets() == ["photos"]
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
+
+
 def test_the_server_of_a_session_has_the_options_given(pytester):
     pytester.makeconftest("""
         import pytest
