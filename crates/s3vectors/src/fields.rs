@@ -48,6 +48,11 @@ impl Fields {
         Exception::field(self.path(name), message)
     }
 
+    /// A string, which stays among the fields.
+    pub(super) fn peek(&self, name: &str) -> Option<&str> {
+        self.map.get(name).and_then(Value::as_str)
+    }
+
     /// Takes a field of any type; `null` counts as missing.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())

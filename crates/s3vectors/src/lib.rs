@@ -218,7 +218,11 @@ impl VectorsService {
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
                 operation(&call, Fields::empty())
             }
-            Route::Operation(_, operation) => operation(&call, Fields::of_body(&call.body)?),
+            Route::Operation(_, operation) => {
+                let fields = Fields::of_body(&call.body)?;
+                call.note_sent(&fields);
+                operation(&call, fields)
+            }
             Route::Tags(method, arn) => tags::answer(&call, &method, &arn, &query),
         };
         self.app.blocking(work).await

@@ -16,6 +16,7 @@ use liteio_access::Action;
 
 pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let QueryBody { mut fields, vector } = QueryBody::parse(&call.body)?;
+    call.note_sent(&fields);
     let top_k = fields.number("topK", 1..=u64::MAX)?;
     let top_k = fields.require("topK", top_k)?;
     let texts = fields.objects("queryTexts")?;

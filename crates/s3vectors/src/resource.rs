@@ -107,6 +107,21 @@ impl Call {
         }
     }
 
+    /// Notes the names that a request was sent with. Operations take their other fields first, and one that is refused for
+    /// such a field is found by its names, too.
+    pub(super) fn note_sent(&self, fields: &Fields) {
+        let sent = |field: &str| fields.peek(field).map(str::to_owned);
+        if let Some((bucket, index)) = sent("indexArn").and_then(|arn| arn::index(&arn).ok()) {
+            return self.note(&bucket, Some(&index));
+        }
+        let bucket = sent("vectorBucketName").and_then(|name| VectorName::bucket(name).ok());
+        let of_arn = || sent("vectorBucketArn").and_then(|arn| arn::bucket(&arn).ok());
+        if let Some(bucket) = bucket.or_else(of_arn) {
+            let index = sent("indexName").and_then(|name| VectorName::index(name).ok());
+            self.note(&bucket, index.as_ref());
+        }
+    }
+
     /// Notes the names for the log.
     fn note(&self, bucket: &VectorName, index: Option<&VectorName>) {
         if let Some(origin) = &self.sent.origin {

@@ -403,6 +403,38 @@ async fn requests_are_kept_without_their_secrets() {
 }
 
 #[tokio::test]
+async fn requests_of_vectors_that_are_refused_for_a_field_have_their_index() {
+    let server = server().await;
+    let arn = "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/films";
+    let query = json!({ "topK": 1, "queryVector": { "float32": [1.0] }, "filter": { "$and": [] } });
+    for (operation, fields) in [
+        ("QueryVectors", query),
+        ("QueryVectors", json!({ "topK": "many" })),
+        ("DeleteVectors", json!({})),
+        ("GetVectors", json!({ "keys": 1 })),
+    ] {
+        for names in [
+            json!({ "vectorBucketName": "media", "indexName": "films" }),
+            json!({ "indexArn": arn }),
+        ] {
+            let mut body = fields.clone();
+            let given = names.as_object().expect("names").clone();
+            body.as_object_mut().expect("fields").extend(given);
+            server.vectors(operation, body.to_string()).send().await.expect_status(400);
+        }
+    }
+    let path = "/requests/wait?bucket=media&key=films&status=400&count=8";
+    let found = told(&server, "GET", path, Value::Null).await;
+    assert_eq!(found["requests"].as_array().expect("requests").len(), 8);
+    // A name that no vector bucket can have is not kept.
+    let wrong = json!({ "vectorBucketName": "a\nb", "indexName": "films", "topK": "many" });
+    server.vectors("QueryVectors", wrong.to_string()).send().await.expect_status(400);
+    let path = "/requests/wait?operation=QueryVectors&count=5";
+    let found = told(&server, "GET", path, Value::Null).await;
+    assert_ne!(found["requests"][4]["bucket"], json!("a\\nb"));
+}
+
+#[tokio::test]
 async fn requests_that_are_refused_before_their_operation_have_its_name() {
     let server = server().await;
     server.bucket("bucket").await;
