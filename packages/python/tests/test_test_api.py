@@ -1,5 +1,6 @@
 """Spaces, snapshots, faults, the clock, recorded requests and events."""
 
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -96,6 +97,19 @@ def test_a_reset_makes_the_buckets_of_the_start_again(test_api):
         put(server)
         server.reset()
         assert keys(server) == []
+
+
+def test_a_name_is_a_text(space):
+    for call in (space.snapshot, space.restore, space.delete_snapshot):
+        with pytest.raises(TypeError, match="^a name is a text, not 5$"):
+            call(5)
+
+
+@pytest.mark.parametrize("given", ["http://127.0.0.1:9000", liteio.Server])
+def test_an_environment_is_that_of_a_server_or_a_space(given):
+    with pytest.raises(TypeError, match="^environment takes a Server that runs, or a space of it, not "):
+        with liteio.environment(given):
+            pass
 
 
 def test_snapshots(space):
@@ -263,7 +277,7 @@ def test_what_is_no_time_is_refused_with_what_is_one(space, moment):
         space.clock.set(moment)
 
 
-@pytest.mark.parametrize("step", ["1h", None])
+@pytest.mark.parametrize("step", ["1h", None, float("nan"), 1e30])
 def test_what_is_no_step_is_refused_with_what_is_one(space, step):
     with pytest.raises(TypeError, match=r"is no step: give seconds, or a timedelta, such as timedelta\(hours=1\), or days=3$"):
         space.clock.advance(step)
@@ -275,8 +289,9 @@ def test_the_clock_advances_by_what_a_timedelta_takes(space):
     assert space.clock.advance(weeks=1) - before >= timedelta(days=37)
     with pytest.raises(TypeError, match="^years=1 is no step: give numbers of weeks, days, .*, such as days=3$"):
         space.clock.advance(years=1)
-    with pytest.raises(TypeError, match="^days='3' is no step"):
-        space.clock.advance(days="3")
+    for days in ("3", float("nan"), 1e12):
+        with pytest.raises(TypeError, match=f"^days={re.escape(repr(days))} is no step"):
+            space.clock.advance(days=days)
     with pytest.raises(TypeError, match="^5 and days are two steps"):
         space.clock.advance(5, days=1)
 

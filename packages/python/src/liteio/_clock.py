@@ -70,13 +70,13 @@ def step_of(given: object, units: Mapping[str, float]) -> timedelta:
     if given is None and units:
         try:
             return timedelta(**units)
-        except TypeError as error:
+        except (TypeError, ValueError, OverflowError) as error:
             named = ", ".join(f"{name}={value!r}" for name, value in units.items())
             raise TypeError(f"{named} is no step: give numbers of {', '.join(UNITS)}, such as days=3") from error
     if units:
         raise TypeError(f"{given!r} and {', '.join(units)} are two steps: give one of them")
     if isinstance(given, timedelta):
         return given
-    if isinstance(given, (int, float)):
+    if isinstance(given, (int, float)) and abs(given) <= timedelta.max.total_seconds():
         return timedelta(seconds=given)
     raise TypeError(f"{given!r} is no step: give seconds, or a timedelta, such as timedelta(hours=1), or days=3")

@@ -95,6 +95,8 @@ class Control:
 
 def segment(name: str) -> str:
     """Encodes a name as one path segment."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a text, not {name!r}")
     return quote(name, safe="")
 
 
