@@ -44,6 +44,12 @@ use self::names::{Applet, applet};
 /// Exit code: the arguments are not supported.
 const USAGE: u8 = 2;
 const PROFILE_VARIABLE: &str = "LITEIO_PROFILE";
+/// The refusal of `minio server` without a directory.
+const NO_PLACE: &str =
+    "the directory of the data is missing: write \"minio server DIR\", or set MINIO_VOLUMES";
+/// MinIO's flags that have a value.
+const WITH_VALUE: [&str; 6] =
+    ["--address", "--certs-dir", "--config-dir", "--console-address", "-C", "-S"];
 
 /// The `liteio` command: gets its arguments, the program's name first.
 pub type Own = fn(Vec<OsString>) -> ExitCode;
@@ -75,6 +81,7 @@ pub fn run(arguments: Vec<OsString>, own: Own) -> ExitCode {
 fn minio(arguments: &[OsString], own: Own) -> ExitCode {
     let (name, rest) = minio_command(arguments);
     match name.as_ref().map(|it| it.to_str()) {
+        Some(Some("server")) if names_no_place(&rest, is_given) => fail("minio", NO_PLACE),
         Some(Some("server")) => own(of_server("minio", rest)),
         Some(Some(name)) => fail("minio", &format!("{name:?}: only \"minio server\" is served")),
         Some(None) => fail("minio", "only \"minio server\" is served"),
@@ -87,6 +94,48 @@ fn minio(arguments: &[OsString], own: Own) -> ExitCode {
     }
 }
 
+/// `true` if neither the arguments of `minio server` nor variables name a place of the data. MinIO refuses to start so;
+/// `./data`, where LiteIO would begin an empty store, is rarely the volume that was forgotten.
+fn names_no_place(arguments: &[OsString], is_given: impl Fn(&str) -> bool) -> bool {
+    // The file of the variables may have MINIO_VOLUMES.
+    const VARIABLES: [&str; 10] = [
+        "MINIO_VOLUMES",
+        "MINIO_ENDPOINTS",
+        "MINIO_ARGS",
+        "MINIO_DATA_DIR",
+        "MINIO_CONFIG_ENV_FILE",
+        "LITEIO_DATA_DIR",
+        "LITEIO_DRIVER",
+        "LITEIO_MEMORY",
+        "LITEIO_IN_MEMORY",
+        "LITEIO_METADATA",
+    ];
+    if VARIABLES.into_iter().any(is_given) {
+        return false;
+    }
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_str().unwrap_or_default();
+        if WITH_VALUE.contains(&text) {
+            let _value = arguments.next();
+            continue;
+        }
+        // Options that only LiteIO has may name the place, and their values look like one.
+        let is_of_minio =
+            matches!(text, "--quiet" | "-q" | "--json" | "--anonymous" | "--no-compat");
+        let has_value = text.split_once('=').is_some_and(|(name, _)| WITH_VALUE.contains(&name));
+        if !is_of_minio && !has_value {
+            return false;
+        }
+    }
+    true
+}
+
+/// `true` if the environment has a variable with a value.
+fn is_given(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
 fn is_question(argument: &OsString) -> bool {
     matches!(argument.to_str(), Some("--version" | "-v" | "-V" | "--help" | "-h"))
 }
@@ -94,8 +143,6 @@ fn is_question(argument: &OsString) -> bool {
 /// The command in MinIO's arguments, and the remaining arguments. Global flags may stand on both
 /// sides of the command.
 fn minio_command(arguments: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
-    const WITH_VALUE: [&str; 6] =
-        ["--address", "--certs-dir", "--config-dir", "--console-address", "-C", "-S"];
     let (mut command, mut rest) = (None, Vec::new());
     let mut config_directory = None;
     let mut arguments = arguments.iter();
@@ -149,7 +196,6 @@ fn entrypoint(arguments: &[OsString], own: Own) -> ExitCode {
         return run(arguments.to_vec(), own);
     }
     let profile = std::env::var(PROFILE_VARIABLE).unwrap_or_default();
-    let is_given = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match meant(&profile, !arguments.is_empty(), is_given) {
         Ok(Meant::Minio) if arguments.is_empty() => own(of_server("minio", Vec::new())),
         Ok(Meant::Minio) => minio(arguments, own),

@@ -64,6 +64,22 @@ fn the_command_of_minio_comes_after_flags_of_all_commands() {
 }
 
 #[test]
+fn the_server_of_minio_needs_a_place_for_the_data() {
+    let names_none = |line: &str, given: &str| {
+        let arguments: Vec<OsString> = line.split_whitespace().map(Into::into).collect();
+        names_no_place(&arguments, |name| name == given)
+    };
+    for line in ["", "--address :9000 --quiet", "--console-address=:9001", "-S /c"] {
+        assert!(names_none(line, ""), "{line}");
+        assert!(names_none(line, "MINIO_ROOT_USER"), "{line}");
+        assert!(!names_none(line, "MINIO_VOLUMES"), "{line}");
+    }
+    for line in ["/data", "--address :9000 /data", "--memory", "--data-dir /data", "--help"] {
+        assert!(!names_none(line, ""), "{line}");
+    }
+}
+
+#[test]
 fn the_start_script_is_never_localstack_where_credentials_are_given() {
     let of = |profile: &str, has_arguments, given: &str| {
         meant(profile, has_arguments, |name| name == given)

@@ -211,6 +211,7 @@ fn other_names_refuse_what_they_do_not_serve() {
         ("minio", &["gateway", "s3"][..], "gateway"),
         ("minio", &[], "minio server DIR"),
         ("minio", &["--address", "127.0.0.1:0"], "minio server DIR"),
+        ("minio", &["server", "--console-address", ":9001"], "or set MINIO_VOLUMES"),
         ("localstack", &["stop"], "start"),
     ] {
         let output = run(name, &directory, arguments);
