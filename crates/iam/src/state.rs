@@ -479,6 +479,11 @@ fn open_secret(sealed: &str, keys: &SecretKeys) -> Option<SecretKey> {
     SecretKey::new(open_foreign_secret(sealed, keys)?).ok()
 }
 
+/// `true` if one of `keys` opens the secret of a record.
+pub(super) fn opens(sealed: &str, keys: &SecretKeys) -> bool {
+    open_foreign_secret(sealed, keys).is_some()
+}
+
 /// Opens the secret of a record that is of another service, which has rules of its own.
 fn open_foreign_secret(sealed: &str, keys: &SecretKeys) -> Option<String> {
     let sealed = base64_simd::STANDARD.decode_to_vec(sealed).ok()?;

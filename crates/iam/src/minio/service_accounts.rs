@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::limits::SERVICE_KEYS_OF_USER_MAX;
 use super::super::records::{Document, ServiceKeyRecord};
-use super::super::state::seal_secret;
+use super::super::state::{opens, seal_secret};
 use super::error::{self, AdminResult};
 use super::policies::in_aws_form;
 use super::users::{check_key, is_enabled};
@@ -20,6 +20,9 @@ use liteio_wire::reply::ApiError;
 /// Maximum bytes of a name and of a description, as in MinIO's client.
 const NAME_BYTES_MAX: usize = 32;
 const DESCRIPTION_BYTES_MAX: usize = 256;
+/// The reason why nobody signs in with a key that is enabled.
+const NOT_OPENED: &str = "its secret is sealed by a key that the server lacks: start it with all master keys, in the place of a \
+                          MinIO with MINIO_KMS_SECRET_KEY, or set a new secret key";
 
 /// A request for a new service account. Clients leave fields out, or send `null` or nothing in them.
 #[derive(Default, Deserialize)]
@@ -388,8 +391,17 @@ impl Desk<'_> {
             access_key: key.id.clone(),
             policy,
             name: key.name.clone(),
-            description: key.description.clone(),
+            description: self.description(key),
             expiration: key.expires.map(time),
+        }
+    }
+
+    /// The description of a key. MinIO's protocol has no other place to tell that its secret cannot be used.
+    fn description(&self, key: &ServiceKeyRecord) -> Option<String> {
+        match &key.description {
+            description if opens(&key.secret, self.secrets) => description.clone(),
+            None => Some(NOT_OPENED.to_owned()),
+            Some(description) => Some(format!("{description} ({NOT_OPENED})")),
         }
     }
 

@@ -336,6 +336,38 @@ fn the_metrics_tell_of_secrets_of_users_until_they_are_gone() {
 }
 
 #[test]
+fn a_service_account_whose_secret_no_key_opens_says_so() {
+    let directory = directory();
+    ok(&directory, &["key", "new", "master.key"]);
+    let client = |running: &Running, line: &str| {
+        let host = running.endpoint().replace("http://", "http://liteio:liteio123@");
+        let mut command = liteio(&directory);
+        command.args(["client", "admin"]).args(line.split(' ')).env("MC_HOST_a", host);
+        let (text, code) = told(&command.output().expect("it runs"));
+        assert_eq!(code, Some(0), "{line}: {text}");
+        text
+    };
+    let running = serve(&directory, &MASTER);
+    client(&running, "user add a ann a-secret-key");
+    let keys = "--access-key SERVICE1 --secret-key a-secret-key";
+    client(&running, &format!("accesskey create a ann {keys} --description jobs"));
+    let info = client(&running, "accesskey info a SERVICE1");
+    assert!(info.contains("Description: jobs\n"), "{info}");
+    running.signal("TERM");
+    ok(&directory, &["key", "new", "other.key"]);
+    let running = serve(&directory, &["--master-key-file", "other.key"]);
+    let expected = "jobs (its secret is sealed by a key that the server lacks";
+    for line in ["accesskey info a SERVICE1", "accesskey ls a --all --json"] {
+        let text = client(&running, line);
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+    client(&running, "accesskey edit a SERVICE1 --secret-key another-secret");
+    let info = client(&running, "accesskey info a SERVICE1");
+    assert!(info.contains("Description: jobs\n"), "{info}");
+    running.signal("TERM");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error_of_a_command() {
     let directory = directory();
     serve(&directory, &[]).signal("TERM");
