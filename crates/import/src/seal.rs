@@ -18,7 +18,7 @@ use crate::stage::{Sealing, Stager};
 
 /// The advice to an import of encrypted objects without a key.
 pub(crate) const ADVICE: &str = "give the keys that the server is started with, by --master-key-file FILE (LITEIO_MASTER_KEY_FILE), \
-     or --decrypt to store such objects without encryption";
+     of a MinIO by MINIO_KMS_SECRET_KEY as it has it, or --decrypt to store such objects without encryption";
 
 /// The encryption of a version in its source.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -509,6 +509,7 @@ fn what_is_encrypted_stays_encrypted() {
     let refused = from(&["--data-dir", "refused"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("--master-key-file"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("MINIO_KMS_SECRET_KEY"), "{}", stderr(&refused));
     let sealing = Request::new("PUT", "/sealed?encryption").body(
         "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
          <SSEAlgorithm>aws:kms</SSEAlgorithm><KMSMasterKeyID>reports</KMSMasterKeyID>\
