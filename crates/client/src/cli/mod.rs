@@ -91,6 +91,10 @@ pub(crate) enum Verb {
     Cp(CpArgs),
     /// Move objects and files.
     Mv(CpArgs),
+    /// Download an object.
+    Get(GetArgs),
+    /// Upload a file.
+    Put(PutArgs),
     /// Synchronize a target with a source.
     Mirror(MirrorArgs),
     /// Remove objects.
@@ -280,7 +284,7 @@ pub(crate) struct LsArgs {
 }
 
 /// Age limits of objects.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AgeArgs {
     /// Only objects older than this, such as 7d10h.
     #[arg(long, value_name = "AGE")]
@@ -291,7 +295,7 @@ pub(crate) struct AgeArgs {
 }
 
 /// Properties of new objects.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PropertyArgs {
     /// Metadata and headers: KEY1=VALUE1;KEY2=VALUE2.
     #[arg(long, value_name = "PAIRS")]
@@ -333,6 +337,35 @@ pub(crate) struct CpArgs {
     /// Number of parallel copies.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) max_workers: u16,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GetArgs {
+    /// ALIAS/BUCKET/KEY.
+    pub(crate) source: String,
+    /// File, or directory.
+    pub(crate) target: String,
+    #[arg(long, visible_alias = "vid", value_name = "ID")]
+    pub(crate) version_id: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PutArgs {
+    /// File.
+    pub(crate) source: String,
+    /// ALIAS/BUCKET/KEY, or ALIAS/BUCKET/ for the name of the file.
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) properties: PropertyArgs,
+    /// Number of parts that are sent at a time [default: 4].
+    #[arg(long, short = 'P', value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) parallel: Option<u16>,
+    /// Part size; an upload has at most 10,000 parts [default: 16MiB, of files above 32 MiB].
+    #[arg(long, short = 's', value_name = "SIZE", conflicts_with = "disable_multipart")]
+    pub(crate) part_size: Option<String>,
+    /// Upload the object in a single request.
+    #[arg(long)]
+    pub(crate) disable_multipart: bool,
 }
 
 #[derive(Args, Debug)]

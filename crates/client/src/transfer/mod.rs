@@ -45,6 +45,10 @@ pub(crate) struct Properties {
     pub(crate) storage_class: Option<String>,
     /// `true` for whole objects in one request.
     pub(crate) no_multipart: bool,
+    /// Sizes of the requests of an upload; `None` for those that suit its length.
+    pub(crate) sizes: Option<Sizes>,
+    /// Number of parts of an upload that are sent concurrently, if it is not the usual one.
+    pub(crate) parts_at_once: Option<u16>,
     /// Protection of the source that a copy to another service keeps.
     pub(crate) kept: Kept,
 }
@@ -84,7 +88,8 @@ pub(crate) async fn copy(
         (Target::Local(source), Target::Remote(target)) => {
             let mut reader = Reader::file(source.path())?;
             let headers = properties.headers(&target.key, Vec::new());
-            let sizes = Sizes::of(reader.size(), properties.no_multipart);
+            let suitable = || Sizes::of(reader.size(), properties.no_multipart);
+            let sizes = properties.sizes.unwrap_or_else(suitable).at_once(properties.parts_at_once);
             upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
         }
         (Target::Remote(source), Target::Local(target)) => {

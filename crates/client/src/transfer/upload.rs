@@ -32,6 +32,8 @@ pub(crate) struct Sizes {
     whole: u64,
     /// Size of parts above it.
     part: u64,
+    /// Number of parts that are sent concurrently.
+    at_once: usize,
 }
 
 impl Sizes {
@@ -41,7 +43,8 @@ impl Sizes {
             PART_BYTES.max(size.div_ceil(PARTS_MAX).next_multiple_of(MIB))
         });
         let whole = if size.is_some() { WHOLE_BYTES_MAX } else { part };
-        Sizes { whole: if no_multipart { PUT_BYTES_MAX } else { whole }, part }
+        let whole = if no_multipart { PUT_BYTES_MAX } else { whole };
+        Sizes { whole, part, at_once: PARTS_AT_ONCE }
     }
 
     /// Sizes for a stream with parts of this size.
@@ -52,7 +55,12 @@ impl Sizes {
         if !(PART_BYTES_MIN..=PUT_BYTES_MAX).contains(&bytes) {
             return Err("parts have 5 MiB to 5 GiB".to_owned());
         }
-        Ok(Sizes { whole: bytes, part: bytes })
+        Ok(Sizes { whole: bytes, part: bytes, at_once: PARTS_AT_ONCE })
+    }
+
+    /// The same sizes, with another number of concurrent parts if there is one.
+    pub(crate) fn at_once(self, parts: Option<u16>) -> Sizes {
+        Sizes { at_once: parts.map_or(self.at_once, usize::from), ..self }
     }
 }
 
@@ -82,7 +90,7 @@ pub(crate) async fn upload(
     }
     let upload = target.s3.begin_upload(&target.bucket, &target.key, &headers).await?;
     session.open_upload(&target.s3, &upload);
-    let parts = Parts { session, s3: &target.s3, upload: &upload, part_bytes: sizes.part, sent };
+    let parts = Parts { session, s3: &target.s3, upload: &upload, sizes, sent };
     let result = parts.send(bytes, room, reader).await;
     end(session, target, &upload, result).await
 }
@@ -109,7 +117,7 @@ struct Parts<'a> {
     session: &'a Arc<Session>,
     s3: &'a Arc<S3>,
     upload: &'a Upload,
-    part_bytes: u64,
+    sizes: Sizes,
     sent: Option<Sent>,
 }
 
@@ -117,7 +125,7 @@ type Room = tokio::sync::OwnedSemaphorePermit;
 
 impl Parts<'_> {
     async fn send(&self, first: Bytes, room: Room, reader: &mut Reader) -> Result<u64, Error> {
-        let mut pool: Pool<Result<Part, Error>> = Pool::new(PARTS_AT_ONCE);
+        let mut pool: Pool<Result<Part, Error>> = Pool::new(self.sizes.at_once);
         let mut parts = Vec::new();
         let mut stored = 0;
         let mut next = Some((first, room));
@@ -133,7 +141,7 @@ impl Parts<'_> {
                 ));
             }
             stored += bytes.len() as u64;
-            let is_last = (bytes.len() as u64) < self.part_bytes;
+            let is_last = (bytes.len() as u64) < self.sizes.part;
             let (s3, upload, sent) = (self.s3.clone(), self.upload.clone(), self.sent.clone());
             pool.add(async move {
                 let result = s3.put_part(&upload, number, bytes, sent).await;
@@ -141,8 +149,8 @@ impl Parts<'_> {
                 result
             });
             if !is_last {
-                let room = self::room(self.session, self.part_bytes).await;
-                let wanted = usize::try_from(self.part_bytes).unwrap_or(usize::MAX);
+                let room = self::room(self.session, self.sizes.part).await;
+                let wanted = usize::try_from(self.sizes.part).unwrap_or(usize::MAX);
                 next = Some((reader.next(wanted).await?, room)).filter(|(it, _)| !it.is_empty());
             }
         }

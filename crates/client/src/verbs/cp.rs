@@ -1,4 +1,4 @@
-//! `cp` and `mv`: copy files and objects, one or all below a folder.
+//! `cp` and `mv`: copy files and objects, one or all below a folder. `get` and `put`: copy one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,16 @@ use serde::Serialize;
 use super::SUCCESS;
 use super::age::Age;
 use super::properties::properties;
-use crate::cli::CpArgs;
+use crate::cli::{AgeArgs, CpArgs, GetArgs, PropertyArgs, PutArgs};
 use crate::error::Error;
 use crate::local::persist;
 use crate::s3::{Listed, Removal, Sent};
 use crate::session::{Progress, Session};
 use crate::target::Target;
+use crate::text::parse_size;
 use crate::transfer::{
-    Job, Listing, Named, Pool, Properties, copy, folder_or_object, is_same, is_within, modified,
-    names_within, object_unless_folder, refuse_same,
+    Job, Listing, Named, Pool, Properties, Sizes, copy, folder_or_object, is_same, is_within,
+    modified, names_within, object_unless_folder, refuse_same,
 };
 
 /// Fate of a source after its copy is complete.
@@ -49,6 +50,72 @@ pub(super) async fn run(
     arguments: &CpArgs,
     after: After,
 ) -> Result<(), Error> {
+    let properties = properties(&arguments.properties, arguments.disable_multipart)?;
+    copy_all(session, arguments, after, properties).await
+}
+
+/// `get`: copies an object to a file.
+pub(super) async fn get(session: &Arc<Session>, arguments: GetArgs) -> Result<(), Error> {
+    let GetArgs { source, target, version_id } = arguments;
+    let is_download = matches!(Target::parse(session, &source)?, Target::Remote(_))
+        && matches!(Target::parse(session, &target)?, Target::Local(_));
+    if !is_download {
+        let reason =
+            "write `get ALIAS/BUCKET/KEY FILE`; `put` uploads a file, `cp` copies in any direction";
+        return Err(Error::refused(reason));
+    }
+    copy_one(session, source, target, version_id, Properties::default()).await
+}
+
+/// `put`: copies a file to an object.
+pub(super) async fn put(session: &Arc<Session>, arguments: PutArgs) -> Result<(), Error> {
+    let PutArgs { source, target, part_size, parallel, disable_multipart, .. } = arguments;
+    let is_upload = matches!(Target::parse(session, &source)?, Target::Local(_))
+        && matches!(Target::parse(session, &target)?, Target::Remote(_));
+    if !is_upload {
+        let reason = "write `put FILE ALIAS/BUCKET/KEY`; `get` downloads an object, `cp` copies in any direction";
+        return Err(Error::refused(reason));
+    }
+    let sizes = part_size.map(|size| {
+        let sizes = parse_size(&size).and_then(Sizes::of_parts);
+        sizes.map_err(|reason| Error::refused(format!("--part-size {size}: {reason}")))
+    });
+    let properties = Properties {
+        sizes: sizes.transpose()?,
+        parts_at_once: parallel,
+        ..properties(&arguments.properties, disable_multipart)?
+    };
+    copy_one(session, source, target, None, properties).await
+}
+
+/// Copies one file or object.
+async fn copy_one(
+    session: &Arc<Session>,
+    source: String,
+    target: String,
+    version_id: Option<String>,
+    properties: Properties,
+) -> Result<(), Error> {
+    let arguments = CpArgs {
+        paths: vec![source, target],
+        recursive: false,
+        preserve: false,
+        md5: false,
+        version_id,
+        age: AgeArgs::default(),
+        properties: PropertyArgs::default(),
+        disable_multipart: false,
+        max_workers: 1,
+    };
+    copy_all(session, &arguments, After::Keep, properties).await
+}
+
+async fn copy_all(
+    session: &Arc<Session>,
+    arguments: &CpArgs,
+    after: After,
+    properties: Properties,
+) -> Result<(), Error> {
     let (target, sources) = arguments.paths.split_last().expect("clap demands two paths");
     if arguments.version_id.is_some() && (sources.len() > 1 || arguments.recursive) {
         return Err(Error::refused("--version-id needs one source, and no --recursive"));
@@ -58,7 +125,7 @@ pub(super) async fn run(
         session,
         after,
         age: Age::of(&arguments.age)?,
-        properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
+        properties: Arc::new(properties),
         pool: Pool::new(usize::from(arguments.max_workers)),
         progress: Progress::new(&session.output),
         count: 0,

@@ -172,6 +172,8 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Ls(arguments) => ls::run(session, &arguments).await,
         Verb::Cp(arguments) => cp::run(session, &arguments, cp::After::Keep).await,
         Verb::Mv(arguments) => cp::run(session, &arguments, cp::After::Remove).await,
+        Verb::Get(arguments) => cp::get(session, arguments).await,
+        Verb::Put(arguments) => cp::put(session, arguments).await,
         Verb::Mirror(arguments) => mirror::run(session, &arguments).await,
         Verb::Rm(arguments) => rm::run(session, &arguments).await,
         Verb::Stat(arguments) => stat::run(session, &arguments).await,

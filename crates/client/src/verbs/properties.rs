@@ -29,6 +29,8 @@ pub(super) fn properties(
         tags: arguments.tags.as_deref().map_or(Ok(Vec::new()), tags)?,
         storage_class: arguments.storage_class.clone(),
         no_multipart,
+        sizes: None,
+        parts_at_once: None,
         kept: Kept::Nothing,
     })
 }

@@ -159,6 +159,38 @@ fn aliases_are_tried_and_kept_private() {
 }
 
 #[test]
+fn get_and_put_copy_one_object() {
+    let shell = Shell::start();
+    let bytes = vec![7; 11 << 20];
+    shell.write("file.bin", &bytes);
+    shell.ok(&["mb", "--with-versioning", "a/photos"]);
+    // To a name, and below a bucket or a folder with the name of the file.
+    shell.ok(&["put", "file.bin", "a/photos/first.bin", "--tags", "k=v"]);
+    shell.ok(&["put", "file.bin", "a/photos"]);
+    shell.ok(&["put", "-s", "5MiB", "-P", "2", "file.bin", "a/photos/2026/"]);
+    assert_eq!(shell.keys("a/photos"), ["2026/file.bin", "file.bin", "first.bin"]);
+    let stat = shell.json(&["stat", "a/photos/2026/file.bin"]);
+    assert!(stat[0]["etag"].as_str().is_some_and(|it| it.ends_with("-3")), "{stat:?}");
+    assert!(shell.ok(&["tag", "list", "a/photos/first.bin"]).contains('v'));
+    let version = shell.json(&["stat", "a/photos/file.bin"])[0]["versionID"].clone();
+    let version = version.as_str().expect("a version");
+    shell.put("a/photos/file.bin", b"newer");
+    shell.ok(&["get", "--version-id", version, "a/photos/file.bin", "copy.bin"]);
+    assert_eq!(fs::read(shell.path("copy.bin")).expect("there"), bytes);
+    shell.ok(&["get", "a/photos/file.bin", "."]);
+    assert_eq!(fs::read(shell.path("file.bin")).expect("there"), b"newer");
+    for (arguments, expected) in [
+        (&["get", "file.bin", "a/photos/x"][..], "`get ALIAS/BUCKET/KEY FILE`"),
+        (&["put", "a/photos/file.bin", "x"], "`put FILE ALIAS/BUCKET/KEY`"),
+        (&["put", "--part-size", "1MiB", "file.bin", "a/photos"], "5 MiB to 5 GiB"),
+        (&["put", "--enc-c", "a/photos=k", "file.bin", "a/photos"], "--sse-c"),
+    ] {
+        let message = shell.fails(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
 fn files_go_there_and_come_back() {
     let shell = Shell::start();
     let big: Vec<u8> =
@@ -591,7 +623,7 @@ fn former_names_of_verbs_still_work() {
             &["mirror", "--exclude-storageclass", "GLACIER", "old/bucket", "site"],
             "`--exclude-storageclass` is not part of this client",
         ),
-        (&["--json", "get", "old/bucket/page", "page"], "`cp ALIAS/BUCKET/KEY FILE`"),
+        (&["--quiet", "download", "old/bucket/page", "page"], "`get ALIAS/BUCKET/KEY FILE`"),
         (&["vectors", "query", "--return-distance"], "aws s3vectors"),
         (&["user", "add", "old", "name"], "`admin --help`"),
         // The word of a command of a command is no command.
