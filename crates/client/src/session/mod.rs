@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 pub(crate) use aliases::{Alias, Aliases, PathStyle, Source, is_name, local_keys, masked};
-pub(crate) use output::Output;
+pub(crate) use output::{Output, refusal};
 pub(crate) use progress::Progress;
 
 use crate::error::Error;

@@ -53,6 +53,13 @@ struct CauseDetail {
     code: String,
 }
 
+/// The JSON object about arguments that are refused before a verb begins.
+pub(crate) fn refusal(reason: &str) -> String {
+    let cause = Cause { message: reason.to_owned(), error: CauseDetail { code: String::new() } };
+    let error = FailureDetail { message: "", cause, kind: "fatal" };
+    serde_json::to_string(&Failure { status: "error", error }).expect("texts are JSON")
+}
+
 impl Output {
     pub(super) fn new(options: &Options) -> Output {
         let has_bar = !options.quiet && !options.json && std::io::stderr().is_terminal();

@@ -56,7 +56,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::{Cli, ConfigVerb, Verb};
 use crate::error::Error;
-use crate::session::{Alias, Options, Session};
+use crate::session::{Alias, Options, Session, refusal};
 use crate::text::parse_duration;
 
 /// Exit code of every failure, as in `mc`.
@@ -89,9 +89,10 @@ pub(crate) fn run_as(
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            let is_json = arguments.iter().any(|argument| argument == "--json");
             return match absent::instead(&error, &arguments, program) {
-                Some(line) => fail(program, &line),
-                None => explain(program, &error),
+                Some(line) => refuse(program, &line, is_json),
+                None => explain(program, &error, is_json),
             };
         }
     };
@@ -99,7 +100,7 @@ pub(crate) fn run_as(
         Ok(options) => {
             start(Options { alias, ..options }, async |session| act(&session, cli.verb).await)
         }
-        Err(reason) => fail(program, &reason),
+        Err(reason) => refuse(program, &reason, cli.global.json),
     }
 }
 
@@ -230,8 +231,8 @@ fn options(cli: &Cli, program: &'static str) -> Result<Options, String> {
     })
 }
 
-/// Prints help and version to standard output, and errors in one line to standard error.
-fn explain(program: &str, error: &clap::Error) -> ExitCode {
+/// Prints help and version to standard output, and errors in one line to standard error, or as JSON.
+fn explain(program: &str, error: &clap::Error, is_json: bool) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -245,9 +246,19 @@ fn explain(program: &str, error: &clap::Error) -> ExitCode {
         }
         _ => {
             let line = absent::in_lines(error).join("; ").replace(":; ", ": ");
-            fail(program, line.strip_prefix("error: ").unwrap_or(&line))
+            refuse(program, line.strip_prefix("error: ").unwrap_or(&line), is_json)
         }
     }
+}
+
+/// Reports arguments that are refused, on standard output if scripts read JSON there.
+fn refuse(program: &str, reason: &str, is_json: bool) -> ExitCode {
+    if !is_json {
+        return fail(program, reason);
+    }
+    // If standard output is closed, the exit code remains.
+    let _ = writeln!(std::io::stdout(), "{}", refusal(reason));
+    ExitCode::from(FAILED)
 }
 
 pub(crate) fn fail(program: &str, reason: &str) -> ExitCode {

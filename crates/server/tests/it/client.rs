@@ -161,7 +161,7 @@ fn aliases_are_tried_and_kept_private() {
 #[test]
 fn get_and_put_copy_one_object() {
     let shell = Shell::start();
-    let bytes = vec![7; 11 << 20];
+    let bytes = vec![7_u8; 11 << 20];
     shell.write("file.bin", &bytes);
     shell.ok(&["mb", "--with-versioning", "a/photos"]);
     // To a name, and below a bucket or a folder with the name of the file.
@@ -651,6 +651,19 @@ fn bad_arguments_are_one_line_and_exit_code_1() {
     ];
     for (arguments, expected) in rows {
         let message = shell.fails(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+    // With --json as a line of JSON, as those of the service.
+    for (arguments, expected) in [
+        (&["--json", "nonsense"][..], "unrecognized subcommand"),
+        (&["ls", "--json", "--nonsense"], "`liteio client ls --help` lists the options"),
+        (&["--json", "--conn-read-deadline", "soon", "ls"], "duration"),
+    ] {
+        let output = shell.run(arguments);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(1), String::new()));
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(told["status"], "error", "{told}");
+        let message = told["error"]["cause"]["message"].as_str().expect("a message");
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
     let help = shell.ok(&["ls", "--help"]);
