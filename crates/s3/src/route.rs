@@ -296,6 +296,9 @@ impl Route {
             Answerer::Other(other) => {
                 format!("{name} arrives as {other}; this is no form upload.")
             }
+            _ if name == "SelectObjectContent" => format!(
+                "{name} is not implemented by LiteIO: read the object, or query it with a program that reads S3, such as DuckDB."
+            ),
             _ => format!("{name} is not implemented by LiteIO yet."),
         };
         S3Error::with_message(S3ErrorCode::NotImplemented, message)

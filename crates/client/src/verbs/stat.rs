@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::SUCCESS;
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::s3::{Head, Listed};
 use crate::session::Session;
 use crate::target::{Remote, Target};
-use crate::text::{for_people, human};
+use crate::text::{for_people, human, of_http, of_iso};
 use crate::transfer::{Listing, Named, folder_or_object, modified};
 
 #[derive(Serialize)]
@@ -25,6 +26,10 @@ struct StatMessage {
     etag: String,
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expiration: Option<String>,
+    #[serde(rename = "expirationRuleID", skip_serializing_if = "Option::is_none")]
+    expiration_rule: Option<String>,
     #[serde(rename = "replicationStatus", skip_serializing_if = "Option::is_none")]
     replication_status: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -53,6 +58,11 @@ impl fmt::Display for StatMessage {
             writeln!(formatter, "{:<10}: {version} ", "VersionID")?;
         }
         writeln!(formatter, "{:<10}: {} ", "Type", self.kind)?;
+        let expiration = self.expiration.as_deref().and_then(of_iso);
+        if let (Some(time), Some(rule)) = (expiration, &self.expiration_rule) {
+            let time = for_people(time);
+            writeln!(formatter, "{:<10}: {time} (lifecycle-rule-id: {rule}) ", "Expiration")?;
+        }
         if !self.checksum.is_empty() {
             let pairs: Vec<String> =
                 self.checksum.iter().map(|(name, value)| format!("{name}:{value}")).collect();
@@ -128,6 +138,8 @@ async fn one(session: &Session, arguments: &StatArgs, text: &str) -> Result<(), 
                 size: metadata.len(),
                 etag: String::new(),
                 kind: if metadata.is_dir() { "folder" } else { "file" },
+                expiration: None,
+                expiration_rule: None,
                 replication_status: None,
                 metadata: BTreeMap::new(),
                 version_id: None,
@@ -215,6 +227,8 @@ fn folder(remote: &Remote) -> StatMessage {
         size: 0,
         etag: String::new(),
         kind: "folder",
+        expiration: None,
+        expiration_rule: None,
         replication_status: None,
         metadata: BTreeMap::new(),
         version_id: None,
@@ -228,6 +242,7 @@ fn object(remote: &Remote, head: &Head, target: &str) -> StatMessage {
     let mut metadata: BTreeMap<String, String> =
         head.metadata().into_iter().map(|(name, value)| (title(&name), value)).collect();
     let mut checksum = BTreeMap::new();
+    let (mut expiration, mut expiration_rule) = (None, None);
     let mut replication_status = None;
     for (name, value) in &head.headers {
         let (name, value) = (name.as_str(), value.to_str().unwrap_or_default().to_owned());
@@ -235,6 +250,10 @@ fn object(remote: &Remote, head: &Head, target: &str) -> StatMessage {
             if algorithm != "type" {
                 checksum.insert(algorithm.to_ascii_uppercase(), value);
             }
+        } else if name == "x-amz-expiration"
+            && let Some((time, rule)) = of_expiration(&value)
+        {
+            (expiration, expiration_rule) = (Some(time.to_string()), Some(rule));
         } else if name == "x-amz-replication-status" {
             replication_status = Some(value);
         } else if name.starts_with("x-amz-server-side-encryption")
@@ -251,12 +270,20 @@ fn object(remote: &Remote, head: &Head, target: &str) -> StatMessage {
         size: head.size,
         etag: head.etag.clone(),
         kind: if remote.key.ends_with('/') { "folder" } else { "file" },
+        expiration,
+        expiration_rule,
         replication_status,
         metadata,
         version_id: head.version.clone(),
         checksum,
         time: head.modified.map(for_people).unwrap_or_default(),
     }
+}
+
+/// The time and the rule of `expiry-date="Fri, 01 Jan 2027 00:00:00 GMT", rule-id="rule"`.
+fn of_expiration(value: &str) -> Option<(Timestamp, String)> {
+    let (date, rule) = value.strip_prefix("expiry-date=\"")?.split_once("\", rule-id=\"")?;
+    Some((of_http(date)?, rule.strip_suffix('"')?.to_owned()))
 }
 
 /// The name of a key as `mc` shows it: below the folder of the target, which is the part of its key up to the last slash. The
@@ -285,6 +312,19 @@ fn title(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expirations_are_read_from_the_header_or_left_in_it() {
+        let header = "expiry-date=\"Fri, 01 Jan 2027 00:00:00 GMT\", rule-id=\"tmp, \"old\"\"";
+        let (time, rule) = of_expiration(header).expect("a date and a rule");
+        assert_eq!(
+            (time.to_string().as_str(), rule.as_str()),
+            ("2027-01-01T00:00:00Z", "tmp, \"old\"")
+        );
+        for other in ["", "expiry-date=\"soon\", rule-id=\"x\"", "rule-id=\"x\""] {
+            assert_eq!(of_expiration(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn names_are_those_of_mc() {

@@ -208,6 +208,12 @@ fn lifecycle_rules_are_added_changed_and_removed() {
     );
     // An export is an import.
     let exported = shell.ok(&["ilm", "rule", "export", "a/logs"]);
+    // An object tells when which rule removes it.
+    shell.ok(&["ilm", "rule", "add", "--expire-days", "9", "--id", "soon", "a/logs"]);
+    shell.put("a/logs/today", b"x");
+    let stat = shell.json(&["stat", "a/logs/today"]).remove(0);
+    assert!(stat["expirationRuleID"] == "soon" && stat["expiration"].is_string(), "{stat}");
+    assert!(shell.ok(&["stat", "a/logs/today"]).contains(" UTC (lifecycle-rule-id: soon)"));
     shell.ok(&["ilm", "rule", "rm", "--all", "--force", "a/logs"]);
     assert!(shell.fails(&list).contains("no lifecycle rules"));
     shell.ok_with(&["ilm", "rule", "import", "a/logs"], &exported);

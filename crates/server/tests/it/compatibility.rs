@@ -84,5 +84,8 @@ async fn what_is_not_implemented_says_so_by_name() {
         let answer = answer.expect_error(501, "NotImplemented");
         assert!(answer.element("Message").starts_with(name), "{}", answer.element("Message"));
     }
+    let select = server.request("POST", "/mine/key?select").send().await;
+    let message = select.expect_error(501, "NotImplemented").element("Message");
+    assert!(message.contains("DuckDB"), "{message}");
     assert_eq!(server.get("/mine/key").await.body, b"x");
 }
