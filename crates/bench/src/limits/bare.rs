@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ use md5::{Digest as _, Md5};
 
 use super::rows::{LARGE_BYTES, Task};
 use crate::client::Driven;
-use crate::s3::case::Work;
+use crate::process::evict;
+use crate::s3::case::{COLD_OBJECTS, Work};
 
 const PAGE_BYTES: usize = 4 << 10;
 /// Number of pages of the rewritten file, whose blocks are allocated before.
@@ -31,6 +33,7 @@ pub(super) fn least(task: &Task) -> Option<Measure> {
             Work::Put { bytes: LARGE_BYTES, .. } if case.clients == 1 => Some(write),
             Work::Put { .. } if case.clients == 1 => Some(sync),
             Work::Get { bytes: LARGE_BYTES } => Some(read),
+            Work::GetCold { bytes: LARGE_BYTES } => Some(read_cold),
             _ => None,
         },
         _ => None,
@@ -83,30 +86,62 @@ fn write(path: &Path, time: Duration) -> io::Result<Driven> {
     })
 }
 
-/// Reads the answers of a thread that sends a file for every byte it receives.
+/// Reads a file in memory through a socket, again and again.
 fn read(path: &Path, time: Duration) -> io::Result<Driven> {
     fs::write(path, body())?;
+    through_a_socket(|ask| repeat(time, |_| ask(path)))
+}
+
+/// Reads files through a socket, each once after the page cache has lost them.
+fn read_cold(path: &Path, _: Duration) -> io::Result<Driven> {
+    fs::create_dir(path)?;
+    let files: Vec<PathBuf> =
+        (0..COLD_OBJECTS).map(|number| path.join(number.to_string())).collect();
+    files.iter().try_for_each(|file| fs::write(file, body()))?;
+    evict(path)?;
+    let driven = through_a_socket(|ask| {
+        let mut driven = Driven::default();
+        let begin = Instant::now();
+        for file in &files {
+            let before = Instant::now();
+            ask(file)?;
+            driven.samples.record(before.elapsed());
+            driven.begun += 1;
+        }
+        driven.elapsed = begin.elapsed();
+        Ok(driven)
+    });
+    fs::remove_dir_all(path)?;
+    driven
+}
+
+/// Runs `work`, which asks a thread behind a socket for files.
+fn through_a_socket(
+    work: impl FnOnce(&mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<Driven>,
+) -> io::Result<Driven> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address: SocketAddr = listener.local_addr()?;
-    let path = path.to_owned();
-    let sender = thread::spawn(move || send(listener.accept()?.0, &path));
+    let (sender, names) = mpsc::channel();
+    let answering = thread::spawn(move || send(listener.accept()?.0, &names));
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let mut answer = vec![0; LARGE_BYTES];
-    let driven = repeat(time, |_| {
+    let driven = work(&mut |path| {
+        sender.send(path.to_owned()).map_err(io::Error::other)?;
         stream.write_all(b"!")?;
         stream.read_exact(&mut answer)
     });
     drop(stream);
-    sender.join().map_err(|_| io::Error::other("the sender has panicked"))??;
+    answering.join().map_err(|_| io::Error::other("the sender has panicked"))??;
     driven
 }
 
-fn send(mut stream: TcpStream, path: &Path) -> io::Result<()> {
+/// Sends a file for every byte that it receives, the next of `paths`.
+fn send(mut stream: TcpStream, paths: &mpsc::Receiver<PathBuf>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut piece = vec![0; PIECE_BYTES];
     while stream.read(&mut [0])? > 0 {
-        let mut file = File::open(path)?;
+        let mut file = File::open(paths.recv().map_err(io::Error::other)?)?;
         loop {
             let read = file.read(&mut piece)?;
             if read == 0 {

@@ -66,10 +66,13 @@ pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
         job("Disk", "Write 1 KB, 1 client".to_owned(), 1, put(kb)),
         job("Disk", "Write 10 MB".to_owned(), 1, put(large)),
         job("Socket", "Read 10 MB".to_owned(), 1, Work::Get { bytes: large }),
+        job("Socket", "Read 10 MB from the disk".to_owned(), 1, Work::GetCold { bytes: large }),
     ];
     cases[0].rows[0].note = Some("the machine: a page of a file, and fdatasync".to_owned());
     cases[1].rows[0].note = Some("the machine: a new file, and fdatasync".to_owned());
-    cases[2].rows[0].note = Some("the machine: a file through a socket by hand".to_owned());
+    for case in &mut cases[2..4] {
+        case.rows[0].note = Some("the machine: a file through a socket by hand".to_owned());
+    }
     if !quick {
         for clients in [2, 16] {
             let name = format!("Write 10 MB, {}", counted(clients));

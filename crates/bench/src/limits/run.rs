@@ -15,7 +15,7 @@ use crate::report::{Durability, Level, Report, Target};
 use crate::run::{
     Bench, Failure, Job, Outcome, Phase, RowTime, RunOptions, Subject, block_on, turns,
 };
-use crate::s3::case::{Case, ROW};
+use crate::s3::case::{Case, ROW, Work};
 use crate::s3::options::Planned;
 use crate::s3::rival::Rival;
 use crate::s3::server::Server;
@@ -158,7 +158,10 @@ impl Subject for Limited {
     fn takes_part(&self, job: &Job<Task>) -> bool {
         match (&self.kind, &job.work) {
             (Kind::Machine(_), task) => of_bare_server(task).is_some() || least(task).is_some(),
-            (Kind::Server(..), Task::Case(_)) => true,
+            // Nobody knows the files of a server that runs already.
+            (Kind::Server(_, rival), Task::Case(case)) => {
+                rival.is_some() || !matches!(case.work, Work::GetCold { .. })
+            }
             (Kind::Server(..), Task::Hash) => false,
             (Kind::Server(_, None), _) => false,
             (Kind::Server(_, Some(rival)), Task::Many { .. }) => rival.level != Level::Memory,

@@ -2,7 +2,7 @@
 
 pub(crate) mod usage;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
@@ -181,19 +181,39 @@ pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
 /// Disk space of all files below a directory.
 pub(crate) fn disk_used(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
-    let mut bytes = 0;
+    below(directory).iter().map(|(_, metadata)| metadata.blocks() * 512).sum()
+}
+
+/// Removes all files below a directory from the page cache.
+///
+/// # Errors
+/// A file that cannot be synced: it would stay there.
+pub(crate) fn evict(directory: &Path) -> io::Result<()> {
+    for (path, metadata) in below(directory) {
+        // Servers remove files meanwhile.
+        if let (true, Ok(file)) = (metadata.is_file(), File::open(path)) {
+            file.sync_data()?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
+/// All files and folders below a directory.
+fn below(directory: &Path) -> Vec<(PathBuf, Metadata)> {
+    let mut found = Vec::new();
     let mut folders = vec![directory.to_owned()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let Ok(metadata) = entry.path().symlink_metadata() else { continue };
-            bytes += metadata.blocks() * 512;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
             if metadata.is_dir() {
-                folders.push(entry.path());
+                folders.push(path.clone());
             }
+            found.push((path, metadata));
         }
     }
-    bytes
+    found
 }
 
 #[cfg(test)]
@@ -203,6 +223,17 @@ mod tests {
     fn shell(script: &str, directory: &Path) -> Process {
         let launch = Launch::new("/bin/sh").arguments(["-c", script]);
         launch.start(directory, &directory.join("log")).expect("a shell can be started")
+    }
+
+    #[test]
+    fn files_that_are_evicted_keep_what_was_written_last() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let (folder, bytes) = (directory.path().join("folder"), vec![7; 100_000]);
+        fs::create_dir(&folder).expect("made");
+        fs::write(folder.join("file"), &bytes).expect("written");
+        evict(directory.path()).expect("evicted");
+        assert_eq!(fs::read(folder.join("file")).expect("readable"), bytes);
+        assert_eq!(below(directory.path()).len(), 2);
     }
 
     #[tokio::test]

@@ -18,6 +18,8 @@ pub(crate) enum Work {
     Put { bytes: usize, key: KeyShape, metadata: usize },
     /// GetObject of one of the fixed objects of a size.
     Get { bytes: usize },
+    /// GetObject of [`COLD_OBJECTS`] objects in turn, of which the page cache has none.
+    GetCold { bytes: usize },
     /// PutObject under a new key, and GetObject of it: its first read.
     PutGet { bytes: usize },
     /// GetObject of a range of one of the fixed objects of a size.
@@ -85,6 +87,8 @@ pub(crate) struct Listing {
     pub(crate) delimiter: bool,
 }
 
+/// Number of objects that are read from the disk.
+pub(crate) const COLD_OBJECTS: u64 = 24;
 /// Number of keys whose objects get new versions.
 pub(crate) const VERSIONED_KEYS: u64 = 100;
 
@@ -139,6 +143,9 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     }
     for (name, bytes) in &sizes[1..] {
         add("Read", &format!("Read {name}"), 1, Work::Get { bytes: *bytes });
+    }
+    if !quick {
+        add("Read", "Read 10 MB from the disk", 1, Work::GetCold { bytes: 10 * MB });
     }
     for (name, bytes) in [("64 KB", 64 * KB), ("1 MB", MB)] {
         add("Read", &format!("Write and read {name}"), 1, Work::PutGet { bytes });
@@ -295,6 +302,7 @@ impl Work {
         match self {
             Work::Put { bytes, .. }
             | Work::Get { bytes }
+            | Work::GetCold { bytes }
             | Work::PutGet { bytes }
             | Work::Delete { bytes }
             | Work::Range { of: bytes, .. }
@@ -313,6 +321,7 @@ impl Work {
     pub(crate) fn bytes_moved(&self) -> usize {
         match self {
             Work::Put { bytes, .. } | Work::Get { bytes } | Work::Range { bytes, .. } => *bytes,
+            Work::GetCold { bytes } => *bytes,
             Work::Mixed { bytes, .. } | Work::PutVersion { bytes } => *bytes,
             Work::PutEncrypted { bytes } | Work::GetEncrypted { bytes } => *bytes,
             Work::Multipart { parts, bytes } => parts * bytes,
@@ -331,6 +340,7 @@ impl Work {
         !matches!(
             self,
             Work::Get { .. }
+                | Work::GetCold { .. }
                 | Work::GetEncrypted { .. }
                 | Work::Range { .. }
                 | Work::Head { .. }

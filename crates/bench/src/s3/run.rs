@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
 
-use super::case::{Case, ROW, jobs};
+use super::case::{Case, ROW, Work, jobs};
 use super::options::Options;
 use super::rival::endpoint;
 use super::server::Server;
@@ -125,6 +125,9 @@ impl Subject for S3Target {
             && let Err(reason) = session.encrypts().await
         {
             return Some(Outcome::absent(reason));
+        }
+        if matches!(job.work.work, Work::GetCold { .. }) && !self.server.is_ours() {
+            return Some(Outcome::absent("its directory is not known"));
         }
         let before = self.server.usage().cpu;
         let driven = measure(self.server.session.as_mut()?, &job.work, round, self.pace).await;

@@ -62,6 +62,7 @@ impl Server {
                 if let Planned::Started(Rival { encrypts_nothing: Some(reason), .. }) = planned {
                     session.encrypts_nothing(reason);
                 }
+                server.directory.iter().for_each(|directory| session.is_in(directory));
                 server.await_ready(session).await
             }
             Err(error) => Err(error.to_string()),

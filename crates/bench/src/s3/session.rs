@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use super::api::{DELETE_KEYS_MAX, path};
 use super::case::{KeyShape, Listing, SCALE_BYTES, Work};
 use crate::client::sign::Service;
 use crate::client::{Connection, Endpoint, Limit, PayloadMode, Payloads, Stock, drive};
+use crate::process::evict;
 use crate::run::Failure;
 
 /// Bucket of everything except listings.
@@ -33,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) bytes_put: Cell<u64>,
     /// `Ok` if the target encrypts, or the reason that it does not; `None` while unknown.
     encrypts: Option<Result<(), String>>,
+    /// The directory of the target, if the benchmark has started it.
+    directory: Option<PathBuf>,
 }
 
 impl Session {
@@ -47,6 +51,7 @@ impl Session {
             fixed: HashSet::new(),
             bytes_put: Cell::new(0),
             encrypts: None,
+            directory: None,
         }
     }
 
@@ -59,6 +64,21 @@ impl Session {
     /// Records that the target does not encrypt, whatever it answers.
     pub(crate) fn encrypts_nothing(&mut self, reason: &str) {
         self.encrypts = Some(Err(reason.to_owned()));
+    }
+
+    /// Records where the target keeps its data.
+    pub(crate) fn is_in(&mut self, directory: &Path) {
+        self.directory = Some(directory.to_owned());
+    }
+
+    /// Removes the data of the target from the page cache.
+    ///
+    /// # Errors
+    /// The target was not started by the benchmark, or its files cannot be synced.
+    pub(crate) fn evict(&self) -> Result<(), Failure> {
+        let directory = self.directory.as_deref();
+        evict(directory.ok_or("its directory is not known")?).map_err(|error| error.to_string())?;
+        Ok(())
     }
 
     /// Asks the target once if it encrypts with a key of its own.

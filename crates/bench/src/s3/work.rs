@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::api::path;
-use super::case::{Case, KeyShape, SCALE_BYTES, VERSIONED_KEYS, Work};
+use super::case::{COLD_OBJECTS, Case, KeyShape, SCALE_BYTES, VERSIONED_KEYS, Work};
 use super::session::{
     BUCKET, LISTED_VERSIONS, Session, VERSIONED, encrypted_key, fixed_count, fixed_key,
     listing_bucket, metadata, new_key,
@@ -44,6 +44,7 @@ pub(crate) async fn measure(
         Work::ScaleList { objects } => scale(objects).list(session, pace).await,
         Work::ScaleDelete { objects } => scale(objects).delete(session, case.clients).await,
         Work::ListDeleted { objects } => list_deleted(session, objects).await,
+        Work::GetCold { bytes } => get_cold(session, bytes).await,
         _ => repeat(session, case, pace).await,
     };
     session.close_others();
@@ -210,7 +211,8 @@ async fn operate(
         | Work::ScaleWrite { .. }
         | Work::ScaleList { .. }
         | Work::ScaleDelete { .. }
-        | Work::ListDeleted { .. } => Err("cannot be repeated".into()),
+        | Work::ListDeleted { .. }
+        | Work::GetCold { .. } => Err("cannot be repeated".into()),
     }
 }
 
@@ -316,6 +318,20 @@ async fn list_deleted(session: &mut Session, objects: usize) -> Result<Driven, F
     }
     let driven = drive(session.connections(1), Limit::count(1), async |connection, _| {
         expect_keys(connection.list(BUCKET, &prefix, "").await?, 0)
+    });
+    Ok(driven.await)
+}
+
+/// Gets objects once each after the page cache has lost them.
+async fn get_cold(session: &mut Session, bytes: usize) -> Result<Driven, Failure> {
+    let paths: Vec<String> =
+        (0..COLD_OBJECTS).map(|number| path(BUCKET, &format!("cold-{bytes}/{number}"))).collect();
+    session.put_fixed(&format!("cold {bytes}"), paths.clone(), bytes).await?;
+    session.evict()?;
+    let payloads = session.payloads(bytes);
+    let limit = Limit::count(COLD_OBJECTS);
+    let driven = drive(session.connections(1), limit, async |connection, number| {
+        connection.get(&paths[number as usize], &payloads.of(number).bytes).await
     });
     Ok(driven.await)
 }

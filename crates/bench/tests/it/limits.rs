@@ -23,6 +23,7 @@ fn the_machine_is_measured_beside_a_server() {
             "Write 1 KB, 1 client",
             "Write 10 MB",
             "Read 10 MB",
+            "Read 10 MB from the disk",
             "Multipart 15 MB in 3 parts",
             "Read 1 KB, 1 client",
             "Stat, 1 client",
