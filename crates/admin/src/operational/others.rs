@@ -133,7 +133,8 @@ async fn minio_cluster_read(State(health): State<Arc<Health>>) -> Response {
 /// LocalStack reports a service as running once it was used.
 async fn localstack_health(State(health): State<Arc<Health>>) -> Response {
     let state = if (health.has_buckets)().await { "running" } else { "available" };
-    let services = ["iam", "s3", "sts"].map(|service| format!("\"{service}\": \"{state}\""));
+    let services = ["iam", "s3", "s3tables", "s3vectors", "sts"];
+    let services = services.map(|service| format!("\"{service}\": \"{state}\""));
     let services = services.join(", ");
     json(
         status(&health),

@@ -47,7 +47,10 @@ async fn localstack_tells_its_services() {
         assert!(text.contains("\"s3\": \"running\""), "{text}");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["edition"], "community");
-        assert!(json["version"].is_string() && json["services"]["sts"].is_string());
+        assert!(json["version"].is_string());
+        for service in ["s3", "s3vectors", "s3tables", "iam", "sts"] {
+            assert_eq!(json["services"][service], "running", "{service}");
+        }
     }
     let info = server.request("GET", "/_localstack/info").anonymous().send().await;
     let info = info.expect_status(200).text();
