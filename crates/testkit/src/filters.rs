@@ -2,7 +2,7 @@
 
 use liteio_s3::Level;
 use liteio_store::EventKind;
-use liteio_wire::nearest::nearest;
+use liteio_wire::nearest::{nearest, nearest_within};
 use liteio_wire::reply::ApiError;
 
 use super::glob::Glob;
@@ -13,6 +13,8 @@ use super::operation::level_of;
 const SHOWN_CHARACTERS_MAX: usize = 100;
 /// Beginnings of the operations of the admin API, of which there is no table.
 const ADMIN: [&str; 2] = ["Admin", "KMS"];
+/// Differences of a mistyped event from its name: with three, `ObjectMade` would stand for `ObjectAcl`.
+const EVENT_DIFFERENCES_MAX: usize = 2;
 
 /// Refuses a pattern that fits none of these operations, nor one of the admin API: no request will have it.
 ///
@@ -135,7 +137,7 @@ pub(super) fn status_pattern(pattern: &str) -> Result<Glob, ApiError> {
 /// The events of a pattern, which may leave `s3:` out, as the records of events do.
 ///
 /// # Errors
-/// `InvalidRequest` for a pattern that no event has, with the one that was meant.
+/// `InvalidRequest` for a pattern that no event has, with the one that was meant, or all families of events.
 pub(super) fn event_names(pattern: &str) -> Result<Glob, ApiError> {
     let names: Vec<String> =
         EventKind::ALL.iter().map(|kind| format!("s3:{}", kind.name())).collect();
@@ -147,9 +149,16 @@ pub(super) fn event_names(pattern: &str) -> Result<Glob, ApiError> {
         }
     }
     let families = names.iter().filter_map(|name| Some(format!("{}:*", name.rsplit_once(':')?.0)));
-    let known: Vec<String> = names.iter().cloned().chain(families).collect();
-    let meant = nearest(pattern, known.iter().map(String::as_str)).unwrap_or("s3:ObjectCreated:*");
-    Err(bad_request(format!("No event will have the name {pattern:?}: did you mean {meant:?}?")))
+    let mut families: Vec<String> = families.filter(|family| family != "s3:*").collect();
+    families.dedup();
+    let bare = pattern.strip_prefix("s3:").unwrap_or(pattern);
+    let known = names.iter().chain(&families).map(String::as_str);
+    let meant = nearest_within(EVENT_DIFFERENCES_MAX, &format!("s3:{bare}"), known);
+    let advice = match meant {
+        Some(meant) => format!("did you mean {meant:?}?"),
+        None => format!("events are {}.", families.join(", ")),
+    };
+    Err(bad_request(format!("No event will have the name {pattern:?}: {advice}")))
 }
 
 #[cfg(test)]
