@@ -121,7 +121,7 @@ OF_ANOTHER_SERVER = """
         assert early_user.get_caller_identity()["Account"]
         assert files.ls("photos/a b") == ["photos/a b/ü?.txt"]
         assert space.client().get_object(Bucket="photos", Key="a b/ü?.txt")["Body"].read() == b"hello"
-        # The endpoint of a client that the test makes is meant.
+        # Another name of the address is meant.
         meant = boto3.client("s3", endpoint_url=ELSEWHERE, config=Config(s3={"addressing_style": "path"}), **KEYS)
         assert [each["Name"] for each in meant.list_buckets()["Buckets"]] == ["letters"]
 
@@ -162,6 +162,79 @@ def test_clients_of_the_server_that_the_variables_have_named_reach_the_test(test
         monkeypatch.setenv("ELSEWHERE", server.endpoint)
         pytester.makepyfile(OF_ANOTHER_SERVER)
         pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
+
+
+CONNECTED_LATE = """
+    import os
+    import boto3
+    import functools
+    import s3fs
+    from liteio import Server, mock_aws
+
+    AT_REPLACED = os.environ["AWS_ENDPOINT_URL"]
+    files = s3fs.S3FileSystem(endpoint_url=AT_REPLACED)
+
+    class Storage:
+        # As that of django-storages.
+        @functools.cached_property
+        def connection(self):
+            return boto3.session.Session().client("s3", endpoint_url=AT_REPLACED)
+
+    storage = Storage()
+
+    def use(space):
+        assert storage.connection.list_buckets()["Buckets"] == []
+        storage.connection.create_bucket(Bucket="photos")
+        files.pipe("photos/hello.txt", b"hello")
+        made_now = boto3.client("s3", endpoint_url=AT_REPLACED)
+        assert made_now.get_object(Bucket="photos", Key="hello.txt")["Body"].read() == b"hello"
+        assert space.client().head_object(Bucket="photos", Key="hello.txt")["ContentLength"] == 5
+
+    def test_in_the_mock():
+        with mock_aws() as server:
+            use(server)
+
+    def test_in_a_mock_that_checks_keys():
+        with mock_aws(access_key="the-only-key", secret_key="the-only-secret") as server:
+            use(server)
+
+    def test_in_a_space(s3_space):
+        use(s3_space)
+
+    def test_a_server_of_the_test_is_reached():
+        with mock_aws(), Server(buckets=["letters"]) as own:
+            keys = dict(aws_access_key_id=own.access_key, aws_secret_access_key=own.secret_key)
+            for s3 in (own.client(), boto3.client("s3", endpoint_url=own.endpoint, **keys)):
+                assert [each["Name"] for each in s3.list_buckets()["Buckets"]] == ["letters"]
+
+    @mock_aws
+    def test_the_variable_has_the_server_of_the_use():
+        now = os.environ["AWS_ENDPOINT_URL"]
+        assert now != AT_REPLACED
+        boto3.client("s3", endpoint_url=now).create_bucket(Bucket="photos")
+        s3fs.S3FileSystem(endpoint_url=now).pipe("photos/hello.txt", b"hello")
+        assert files.cat("photos/hello.txt") == b"hello"
+"""
+
+
+@pytest.mark.parametrize("chosen", ["test_in_the_mock", "test_in_a_mock", "test_in_a_space", "test_"])
+def test_when_a_client_connects_makes_no_difference(test_api, pytester, monkeypatch, chosen):
+    with liteio.Server() as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        pytester.makepyfile(CONNECTED_LATE)
+        found = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", chosen)
+        assert set(found.parseoutcomes()) - {"deselected"} == {"passed"}
+        assert server.client().list_buckets()["Buckets"] == []
+
+
+def test_a_mock_that_checks_keys_takes_clients_made_before_and_no_wrong_keys(test_api):
+    with liteio.mock_aws(access_key="the-only-key", secret_key="the-only-secret") as server:
+        S3.create_bucket(Bucket="photos")
+        assert [each["Name"] for each in server.client().list_buckets()["Buckets"]] == ["photos"]
+        late = boto3.client("s3", endpoint_url="https://s3.amazonaws.com", **{**DEVELOPER, "aws_session_token": None})
+        with pytest.raises(ClientError, match="InvalidAccessKeyId"):
+            late.list_buckets()
 
 
 def test_another_service_of_the_same_endpoint_stays_there(testing_server, monkeypatch):

@@ -28,7 +28,7 @@ def environment(space: SpaceType) -> Iterator[SpaceType]:
 
     It also replaces boto3's default session meanwhile, because that session caches credentials, and empties the cache of
     s3fs. What clients of botocore and aiobotocore that were made before send to AWS, or to where the variables pointed then,
-    goes to the space, with its keys. So does what they send to an endpoint that the variables have before the use."""
+    goes to the space, with its keys. So does what any client sends to an endpoint that the variables have before the use."""
     if not isinstance(space, Space):
         raise TypeError(f"environment takes a Server that runs, or a space of it, not {space!r}")
     values, removed = space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS)

@@ -29,10 +29,14 @@ def publish(endpoint: str, space: Space) -> None:
     """Remembers what the variables have from now on."""
     place = place_of(endpoint)
     _places.add(place)
-    if getattr(space, "_accepts_any_key", None) is not None:
+    if accepts_any_key(space):
         _open_places.add(place)
     _keys.add(space.access_key)
     _spaces[place, space.access_key] = space
+
+
+def accepts_any_key(space: Space) -> bool:
+    return getattr(space, "_accepts_any_key", None) is not None
 
 
 def was_published(place: str, key: Optional[str]) -> bool:

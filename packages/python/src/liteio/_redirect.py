@@ -1,8 +1,8 @@
 """Sends requests for AWS to a server: those of clients that were made before, or with an endpoint of AWS.
 
 The variables AWS_ENDPOINT_URL… reach clients that are made later and name no endpoint. The others must not reach AWS
-from a test, nor the server or space of another one, so the method of botocore and aiobotocore that sends a request is
-replaced for a while: whenever a client was made, it sends by this method.
+from a test, nor the server or space of another one, nor the server that the variables have named before, so the method of
+botocore and aiobotocore that sends a request is replaced for a while: whenever a client was made, it sends by this method.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ._moto import refuse_active_moto, refuse_keys_of_moto
-from ._published import is_kept_key, path_at_replaced, place_of, publish, was_key_published, was_published
+from ._published import accepts_any_key, is_kept_key, path_at_replaced, place_of, publish, was_key_published, was_published
 from ._refusals import SERVED, refusal_of, respond, respond_async
 from ._signature import key_of, name_space, service_of, sign_for
 from ._space import NAMES_ITS_SERVER, Space
@@ -129,20 +129,26 @@ def without_proxy(session: Any, url: str) -> Any:
 
 
 def direct(request: Any, target: Target, *, made_before: bool) -> None:
-    """Gives a request for AWS, or of a client or a session that was kept, the endpoint and the keys of the target."""
+    """Gives a request for AWS, for an endpoint that the use has replaced, or of a client or a session that was kept, the
+    endpoint and the keys of the target.
+
+    An endpoint that was replaced is so for all clients. s3fs, django-storages and others connect at their first request, so
+    when a client was made would depend on the order of tests."""
     names_its_server = hasattr(request, NAMES_ITS_SERVER)
     key, place = key_of(request), place_of(target.endpoint)
-    url = redirected(request.url, target.endpoint)
-    if made_before and not names_its_server and place_of(url) != place:
+    url, path = redirected(request.url, target.endpoint), None
+    if not names_its_server and place_of(url) != place:
         path = path_at_replaced(url) if service_of(request) in (None, *SERVED) else None
         if path is not None:
             url = moved(urlsplit(url)._replace(path=path), target.endpoint)
-        elif was_published(place_of(url), key):
+        elif made_before and was_published(place_of(url), key):
             url = moved(urlsplit(url), target.endpoint)
     is_moved = url != request.url
     request.url = url
     if is_moved:
-        if not target.is_mock or was_key_published(key):
+        # A mock that checks keys would refuse those of a client that does not know of it. Others made in the test are checked.
+        knows_no_key = made_before or path is not None
+        if not target.is_mock or was_key_published(key) or (knows_no_key and not accepts_any_key(target.space)):
             sign_for(request, target.space)
     elif not names_its_server and place_of(url) == place:
         if not target.is_mock:
