@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import boto3
 import pytest
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
@@ -371,6 +372,27 @@ def test_no_proxy_is_asked(monkeypatch, server, name):
     with liteio.environment(server):
         assert names_of_buckets(boto3.client("s3")) == []
     assert os.environ["NO_PROXY"] == "elsewhere.test" and "no_proxy" not in os.environ
+
+
+@pytest.mark.parametrize("kind", ["accesspoint", "outpost/op-01ac5d28a6a232904/accesspoint"])
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_an_access_point_is_refused_without_a_look_at_its_host(server, kind, unsigned):
+    service = "s3-outposts" if kind.startswith("outpost") else "s3"
+    arn = f"arn:aws:{service}:us-east-1:111111111111:{kind}/ap"
+    config = Config(signature_version=UNSIGNED) if unsigned else None
+    refusal = "no access points, .*: give the name of the bucket in the place of the ARN"
+    # Others than the package's own are refused during a use.
+    with pytest.raises(ClientError, match=refusal):
+        server.client(config=config).list_objects_v2(Bucket=arn)
+    with liteio.environment(server), pytest.raises(ClientError, match=refusal):
+        boto3.client("s3", config=config).list_objects_v2(Bucket=arn)
+
+
+def test_clients_of_services_that_are_not_there_say_so(server):
+    with pytest.raises(ClientError, match="s3control is not served here: .* Keep moto for s3control$"):
+        server.client("s3control").get_public_access_block(AccountId="111111111111")
+    with pytest.raises(ClientError, match="sqs is not served here"):
+        server.client("sqs").list_queues()
 
 
 def test_local_of_the_client_is_the_server(tmp_path):

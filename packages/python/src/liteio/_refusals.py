@@ -1,7 +1,7 @@
 """Requests that the package answers itself: the server would accept them, or could not be reached.
 
 The server takes any region, so it makes a bucket where AWS and moto refuse the location, as mock_aws does. A client of a service that puts
-a label before the host, such as s3control, would look up a host below an address.
+a label before the host, such as s3control, would look up a host below an address, and so would S3 for the ARN of an access point.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ SERVED = ("s3", "s3express", "s3-object-lambda", "s3vectors", "s3tables", "iam",
 # Errors of these are XML, and so are those of services whose requests are forms.
 IN_XML = ("cloudfront", "route53")
 FORM = "application/x-www-form-urlencoded"
+# Signing names of clients of S3; that of s3control is one of them, too. Without a signature there is none.
+OF_S3 = ("", "s3", "s3express", "s3-object-lambda", "s3-outposts")
+NUMERIC = re.compile(r"[\d.]+|.*:.*")
 
 
 class Refusal(NamedTuple):
@@ -41,15 +44,22 @@ def refusal_of(request: Any, endpoint: str, *, checks_location: bool) -> Optiona
     url, server = urlsplit(request.url), urlsplit(endpoint)
     scope = SCOPE.search(text_of(request.headers.get("Authorization")))
     service = scope["service"] if scope else ""
-    if url.path.startswith(PATH_OF_S3CONTROL) and request.headers.get("x-amz-account-id"):
+    # Behind a label as in ACCOUNT.127.0.0.1 or data-127.0.0.1.
+    is_below = url.netloc != server.netloc and url.netloc.endswith(server.netloc)
+    if not server.netloc or not (is_below or url.netloc == server.netloc):
+        return None
+    # Behind the account in the path, if the endpoint had the account in its host.
+    if PATH_OF_S3CONTROL in url.path and request.headers.get("x-amz-account-id"):
         return absent_service("s3control", is_json=False)
-    if url.port == server.port and url.netloc != server.netloc and url.netloc.endswith(server.netloc):
-        # Path-style is all that S3 has at an address.
-        return None if service == "s3" else absent_service(service or "this service", is_json=True)
-    if service and service not in SERVED and url.netloc == server.netloc:
+    if is_below and service not in OF_S3:
+        return absent_service(service, is_json=True)
+    if is_below and NUMERIC.fullmatch(server.hostname or ""):
+        # Buckets are in the path at an address: the label is of an access point and its account.
+        return absent_access_point()
+    if service and service not in SERVED:
         return absent_service(service, is_json=not has_errors_in_xml(request, service))
     is_creation = request.method == "PUT" and not url.query and PATH_OF_BUCKET.fullmatch(url.path)
-    if checks_location and scope and service == "s3" and is_creation and url.netloc == server.netloc:
+    if checks_location and scope and service == "s3" and is_creation:
         return wrong_location(scope["region"], element(text_of(request.body), "LocationConstraint") or "")
     return None
 
@@ -61,6 +71,14 @@ def absent_service(service: str, *, is_json: bool) -> Refusal:
     else:
         instead = f"Keep moto for {service}"
     return Refusal("UnknownOperationException", f"{there}. {instead}", is_json)
+
+
+def absent_access_point() -> Refusal:
+    return Refusal(
+        "NotImplemented",
+        'The server of liteio has no access points, Outposts or Object Lambda: give the name of the bucket in the place of the ARN, '
+        'such as Bucket="photos"',
+    )
 
 
 def has_errors_in_xml(request: Any, service: str) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
-from ._space import Space
+if TYPE_CHECKING:
+    from ._space import Space  # It refuses requests by their signatures.
 
 SCOPE = re.compile(r"Credential=(?P<key>[^/]*)/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 TOKEN = "X-Amz-Security-Token"

@@ -15,6 +15,7 @@ from ._faults import Fault
 from ._filesystems import forget_filesystems
 from ._names import check_numbers, check_seconds, with_known_names
 from ._records import Event, RecordedRequest
+from ._refusals import refusal_of, respond
 
 Self = TypeVar("Self", bound="Space")
 # Socket timeout in addition to the waiting time of the server.
@@ -97,13 +98,19 @@ class Space:
         botocore: Any = importlib.import_module("botocore.session")
         # A missing profile would be an error, although it is not used.
         without_profile = botocore.Session(session_vars={"profile": (None, None, None, None)})
-        without_profile.register("before-send", name_its_server)
+        without_profile.register("before-send", self._name_its_server)
         return boto3.Session(
             botocore_session=without_profile,
             aws_access_key_id=self.access_key,
             aws_secret_access_key=self.secret_key,
             region_name=self.region,
         )
+
+    def _name_its_server(self, request: Any, **_: Any) -> Any:
+        """A handler of botocore, which sends the request if it returns None."""
+        setattr(request, NAMES_ITS_SERVER, True)
+        refusal = refusal_of(request, self._endpoint, checks_location=False)
+        return None if refusal is None else respond(refusal, request.url)
 
     def client(self, service: str = "s3", **options: Any) -> Any:
         """A boto3 client: "s3", "s3vectors", "iam" or "sts". It uses no proxy, unless its `config` names one."""
@@ -296,11 +303,6 @@ class Space:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._endpoint or 'not running'}, access_key={self.access_key!r})"
-
-
-def name_its_server(request: Any, **_: Any) -> None:
-    """A handler of botocore, which sends the request if it returns None."""
-    setattr(request, NAMES_ITS_SERVER, True)
 
 
 def inherited_environment(given: Optional[Dict[str, str]]) -> Dict[str, str]:
