@@ -392,6 +392,39 @@ def test_another_server_is_not_checked():
         other.client("s3", region_name="eu-west-1").create_bucket(Bucket="photos")
 
 
+S3_MADE_BEFORE = boto3.client("s3", region_name="us-east-1", **KEYS)
+
+
+def test_a_request_to_s3_by_another_client_does_not_leave_the_machine():
+    early = S3_MADE_BEFORE.generate_presigned_url("get_object", Params=dict(Bucket="photos", Key="hello.txt"))
+    look_up, without_proxy = socket.getaddrinfo, urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with mock_aws(buckets=["photos:public"]):
+        s3 = boto3.client("s3", region_name="us-east-1")
+        s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
+        for url in ("http://photos.s3.amazonaws.com/hello.txt", "https://s3.eu-west-1.amazonaws.com/photos/hello.txt", early):
+            with pytest.raises(liteio.LiteIOError, match="amazonaws.com is AWS, .* use a presigned URL"):
+                without_proxy.open(url)
+        late = s3.generate_presigned_url("get_object", Params=dict(Bucket="photos", Key="hello.txt"))
+        for url in (late, f"{os.environ['AWS_ENDPOINT_URL']}/photos/hello.txt"):
+            with without_proxy.open(url) as answer:
+                assert answer.read() == b"hello"
+    assert socket.getaddrinfo is look_up
+
+
+def test_a_patch_of_the_look_up_that_outlives_a_use_leaves_no_refusal(monkeypatch):
+    look_up = socket.getaddrinfo
+
+    def of_suite(host, *args, **options):
+        return "of the suite" if host == "s3.amazonaws.com" else look_up(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", of_suite)
+    with pytest.MonkeyPatch.context() as later:
+        with mock_aws():
+            later.setattr(socket, "getaddrinfo", look_up)
+        assert socket.getaddrinfo is look_up
+    assert socket.getaddrinfo("s3.amazonaws.com", 443) == "of the suite"
+
+
 CONTROL_MADE_BEFORE = boto3.client("s3control", region_name="us-east-1", **KEYS)
 
 

@@ -11,15 +11,18 @@ import copy
 import functools
 import importlib
 import re
+import socket
 import sys
+import threading
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from ._control import LiteIOError
 from ._moto import refuse_active_moto, refuse_keys_of_moto
 from ._published import accepts_any_key, is_kept_key, path_at_replaced, place_of, publish, was_key_published, was_published
 from ._refusals import SERVED, refusal_of, respond, respond_async
-from ._signature import key_of, name_space, service_of, sign_for
+from ._signature import key_of, name_space, service_of, sign_for, text_of
 from ._space import NAMES_ITS_SERVER, Space
 
 DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
@@ -82,11 +85,37 @@ def redirect(target: Target) -> Iterator[None]:
             replaced.append((session, session.__init__, session.send))
             session.__init__ = making(session.__init__, target)
             session.send = sending(session.send, answer, target)
+    look_up, ended = socket.getaddrinfo, threading.Event()
+    refusing = refusing_s3(look_up, ended)
+    if target.is_mock:
+        socket.getaddrinfo = refusing
     try:
         yield
     finally:
+        ended.set()
+        if socket.getaddrinfo is refusing:
+            socket.getaddrinfo = look_up
         for session, init, send in replaced:
             session.__init__, session.send = init, send
+
+
+def refusing_s3(look_up: Callable[..., Any], ended: threading.Event) -> Callable[..., Any]:
+    """The look-up of hosts, without those of S3 until the end. moto answers what requests and others send there, also by
+    presigned URLs of clients made before. Over HTTPS it cannot be redirected, and it must not reach AWS.
+
+    A patch that a test makes meanwhile, and takes back after the end, puts this function back."""
+
+    @functools.wraps(look_up)
+    def getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
+        name = host if isinstance(host, str) else text_of(host)
+        if HOST_OF_S3.fullmatch(name.lower()) and not ended.is_set():
+            raise LiteIOError(
+                f"{name} is AWS, and mock_aws redirects clients of botocore and aiobotocore alone: use a presigned URL of a client "
+                'that is made in the test, or f"{os.environ[\'AWS_ENDPOINT_URL\']}/BUCKET/KEY"'
+            )
+        return look_up(host, *args, **options)
+
+    return getaddrinfo
 
 
 def making(init: Callable[..., Any], target: Target) -> Callable[..., Any]:
