@@ -122,8 +122,19 @@ def test_a_start_that_fails_says_why():
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(TypeError, match="lists of strings"):
-        liteio.Server(buckets="photos")
+    for given, told in [
+        ({"buckets": "photos"}, "buckets is a list of strings, not 'photos'"),
+        ({"buckets": 5}, "buckets is a list of strings, not 5"),
+        ({"buckets": [5]}, "buckets is a list of strings, but has 5"),
+        ({"arguments": [5]}, "arguments is a list of strings, but has 5"),
+        ({"region": 5}, "region is a string, not 5"),
+        ({"access_key": b"key"}, "access_key is a string, not b'key'"),
+        ({"environment": ["A=5"]}, r"environment is a dictionary of strings, not \['A=5'\]"),
+        ({"environment": {"LITEIO_LOG": 5}}, "environment is a dictionary of strings, but has 'LITEIO_LOG': 5"),
+    ]:
+        for make in (liteio.Server, liteio.mock_aws, lambda **given: liteio.Server(**liteio.like_moto(**given))):
+            with pytest.raises(TypeError, match=f"^{told}$"):
+                make(**given)
     for name in ("seed", "data_dir", "binary"):
         with pytest.raises(TypeError, match=rf"^{name} is one path, not \['photos'\]$"):
             liteio.Server(**{name: ["photos"]})

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, overload
 
 from ._names import check_names, options_of
-from ._options import Options
+from ._options import Options, strings_of
 from ._server import Server
 from ._uses import SWITCHES, Use, current, start, stop
 
@@ -47,8 +47,8 @@ class MockAWS:
         given: Dict[str, Any] = {**options}
         # A server is made of them again and again.
         for name in ("arguments", "buckets"):
-            if not isinstance(given.get(name, ""), str):
-                given[name] = list(given[name])
+            if name in given:
+                given[name] = strings_of(name, given[name])
         check_options(given)
         self._options = given
         self._switches = None if config is None else switches_of(config)

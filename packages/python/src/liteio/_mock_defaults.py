@@ -6,7 +6,7 @@ from __future__ import annotations
 import pathlib
 from typing import TYPE_CHECKING, Any, Dict, Mapping
 
-from ._options import Options
+from ._options import Options, check_environment, strings_of
 from ._published import KEYS_OF_MOCKS
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ MASTER_KEY_VARIABLES = ("LITEIO_MASTER_KEY", "LITEIO_MASTER_KEY_FILE", "MINIO_KM
 def with_defaults(options: Mapping[str, Any]) -> Dict[str, Any]:
     """The options of a server that takes what moto takes, with these options of the test."""
     given = dict(options)
-    arguments, environment = list(given.get("arguments", ())), dict(given.get("environment") or {})
+    check_environment(given.get("environment"))
+    arguments, environment = strings_of("arguments", given.get("arguments", ())), dict(given.get("environment") or {})
     defaults = dict(ALWAYS)
     if given.get("profile") is None:
         defaults.update(WITHOUT_PROFILE)

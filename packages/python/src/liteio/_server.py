@@ -10,7 +10,7 @@ from ._binary import find_binary
 from ._control import Control, LiteIOError
 from ._filesystems import forget_filesystems
 from ._names import with_known_names
-from ._options import Path, Strings
+from ._options import Path, Strings, check_environment, check_strings, strings_of
 from ._process import Process
 from ._settings import accepts_any_key, check_effect, check_known, check_settings
 from ._space import Space, inherited_environment
@@ -50,12 +50,12 @@ class Server(Space):
         arguments: Strings = (),
         environment: Optional[Mapping[str, str]] = None,
     ) -> None:
-        if isinstance(buckets, str) or isinstance(arguments, str):
-            raise TypeError("buckets and arguments are lists of strings, not one string")
+        buckets, arguments = strings_of("buckets", buckets), strings_of("arguments", arguments)
+        check_strings(profile=profile, access_key=access_key, secret_key=secret_key, region=region)
+        check_environment(environment)
         for name, path in (("data_dir", data_dir), ("seed", seed), ("binary", binary)):
             if path is not None and not isinstance(path, (str, os.PathLike)):
                 raise TypeError(f"{name} is one path, not {path!r}")
-        arguments = list(arguments)
         check_settings(arguments, environment)
         default_access_key, default_secret_key = PROFILES.get(profile or "", CREDENTIALS)
         super().__init__(
