@@ -94,7 +94,7 @@ class Space:
         try:
             boto3: Any = importlib.import_module("boto3")  # boto3 and botocore have no types.
         except ImportError as error:
-            raise LiteIOError("boto3 is not installed: pip install 'liteio[boto3]'") from error
+            raise LiteIOError("boto3 is not installed: pip install boto3") from error
         botocore: Any = importlib.import_module("botocore.session")
         # A missing profile would be an error, although it is not used.
         without_profile = botocore.Session(session_vars={"profile": (None, None, None, None)})

@@ -5,7 +5,7 @@
     with LiteIOContainer(buckets=["photos"]) as container:
         container.get_client("s3").put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
 
-It needs `pip install liteio[testcontainers]`.
+It needs `pip install boto3 testcontainers`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ try:
     from testcontainers.core.container import DockerContainer
     from testcontainers.core.wait_strategies import HttpWaitStrategy
 except ImportError as error:
-    raise type(error)(f"{error}: pip install 'liteio[testcontainers]'") from error
+    raise type(error)(f"{error}: pip install boto3 'testcontainers>=4.13'") from error
 
 __all__ = ["DEFAULT_IMAGE", "LiteIOContainer"]
 
