@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
 
 use super::Authenticator;
@@ -32,6 +33,9 @@ const CATALOG_PATHS: &str = "/_iceberg/";
 
 /// The region of services that AWS runs in one region only.
 const GLOBAL_REGION: &str = "us-east-1";
+
+/// The header with the region, which answers to `HEAD` have alone: those have no document.
+const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
 /// The place of a signature, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +125,14 @@ impl<'a> Scope<'a> {
         let region = &rules.region;
         if scope_region != region && !rules.takes_any_region && !is_global {
             let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
-            return Err(refuse(&detail).with("Region", region.as_str()));
+            let error = refuse(&detail).with("Region", region.as_str());
+            // As on AWS: SDKs that look for the region of a bucket sign again for this one.
+            return Err(match HeaderValue::from_str(region) {
+                Ok(value) => {
+                    error.with_more_headers(HeaderMap::from_iter([(BUCKET_REGION, value)]))
+                }
+                Err(_) => error,
+            });
         }
         if day.len() != 8 || !day.bytes().all(|byte| byte.is_ascii_digit()) {
             let detail = format!(

@@ -172,6 +172,8 @@ fn the_scope_must_be_ours() {
     let refused = send(&region);
     let elements = refused.as_ref().expect_err("refused").elements();
     assert_eq!(elements, [("Region", "us-east-1".to_owned())]);
+    let headers = refused.as_ref().expect_err("refused").headers();
+    assert_eq!(headers["x-amz-bucket-region"], "us-east-1");
     let message = "the region 'eu-west-1' is wrong; expecting 'us-east-1'";
     assert_refused(refused, "AuthorizationHeaderMalformed", message);
 
