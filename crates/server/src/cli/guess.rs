@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use liteio_wire::nearest::nearest;
 
 /// Words in the place of a command, and what to do instead.
 const GUESSES: [(&[&str], &str); 20] = [
@@ -207,6 +208,28 @@ pub(super) fn option(error: &clap::Error, arguments: &[OsString]) -> Option<Stri
     }
     let (_, instead) = OPTIONS.iter().find(|(options, _)| options.contains(&option.as_str()))?;
     Some(format!("there is no option `{option}`: {instead}"))
+}
+
+/// The option of `program` that a mistyped one probably stands for. clap's own advice misses short ones, such as `--log` for `--lgo`.
+pub(super) fn nearest_option(
+    error: &clap::Error,
+    arguments: &[OsString],
+    mut program: clap::Command,
+) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mistyped = option.strip_prefix("--")?;
+    // The options of commands are defined by that.
+    program.build();
+    let mut command = &program;
+    for word in arguments.iter().skip(1).take_while(|it| *it != "--") {
+        command = command.find_subcommand(word).unwrap_or(command);
+    }
+    nearest(mistyped, command.get_arguments().filter_map(|it| it.get_long())).map(str::to_owned)
 }
 
 /// The advice about the value of a flag, which takes none: `--memory=true`.

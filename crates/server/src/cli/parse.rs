@@ -231,8 +231,16 @@ pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
 
 /// The message in one line, prefixed with the variable's name if the value came from a variable.
 fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
-    let line =
-        guess::option(error, arguments).unwrap_or_else(|| one_line(&error.render().to_string()));
+    let line = guess::option(error, arguments).unwrap_or_else(|| {
+        let line = one_line(&error.render().to_string());
+        if line.contains("; tip: ") {
+            return line;
+        }
+        match guess::nearest_option(error, arguments, Cli::command()) {
+            Some(meant) => format!("{line}; tip: a similar argument exists: '--{meant}'"),
+            None => line,
+        }
+    });
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return line;
     };

@@ -180,7 +180,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ("LITEIO_SECRET_KEY", "a-secret-key"),
         ("LITEIO_SECRET_KEY_FILE", "secret"),
     ];
-    let rows: [Row; 27] = [
+    let rows: [Row; 30] = [
         (&["--memory"], BOTH, "LITEIO_SECRET_KEY and LITEIO_SECRET_KEY_FILE are both set"),
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
@@ -202,6 +202,13 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&["--cors-origin", "example.com"], &[], "LITEIO_CORS_ORIGIN"),
         (&["--no-such-flag"], &[], "--no-such-flag"),
         (&["server", "--memory", "--nope"], &[], "unexpected argument '--nope' found\n"),
+        (
+            &["server", "--lgo", "debug"],
+            &[],
+            "'--lgo' found; tip: a similar argument exists: '--log'\n",
+        ),
+        (&["--lgo=debug"], &[], "'--lgo' found; tip: a similar argument exists: '--log'\n"),
+        (&["exec", "--lgo", "debug", "--", "true"], &[], "exists: '--log'; write `--` before"),
         (&["no-such-command"], &[], "no-such-command"),
         (&["--data-dir"], &[], "liteio: a value is required for '--data-dir"),
         (&["-d"], &[], "liteio: a value is required for '--data-dir"),
