@@ -22,7 +22,10 @@ public @interface LiteIO {
     /** Buckets created at start in the server's main space, each NAME[:public|download|upload][:versioned|locked]. */
     String[] buckets() default {};
 
-    /** A directory or an archive whose directories become buckets of the main space. */
+    /**
+     * A directory or an archive whose directories become buckets of the main space: a path from the directory of the module, such as
+     * src/test/resources/seed.
+     */
     String seed() default "";
 
     /** "minio", "localstack" or "s3mock". */

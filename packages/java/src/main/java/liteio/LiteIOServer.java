@@ -191,8 +191,13 @@ public final class LiteIOServer extends LiteIOSpace {
             return this;
         }
 
-        /** A directory or an archive whose directories become buckets. */
+        /**
+         * A directory or an archive whose directories become buckets, such as src/test/resources/seed.
+         *
+         * @throws IllegalArgumentException for a resource of the class path
+         */
         public Builder seed(Path path) {
+            Reserved.checkSeed(path);
             seed = path;
             return this;
         }

@@ -1,5 +1,6 @@
 package liteio;
 
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -94,6 +95,15 @@ final class Reserved {
 
     static void checkVariable(String name) {
         check(name, name.startsWith("LITEIO_TLS_") ? TLS : VARIABLES.get(name));
+    }
+
+    /** Refuses a resource in the place of a path. */
+    static void checkSeed(Path path) {
+        String text = String.valueOf(path);
+        if (text.startsWith("classpath:")) {
+            throw new IllegalArgumentException("seed is a path from the directory of the module, not " + text
+                    + ": give src/test/resources/" + text.substring("classpath:".length()).replaceFirst("^/+", ""));
+        }
     }
 
     /** The name of an operation; refused as that of a class of the SDK. */

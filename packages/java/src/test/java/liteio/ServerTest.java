@@ -102,6 +102,8 @@ class ServerTest {
         checkRefused("run `liteio server --help` in a shell", () -> builder.arguments("--help"));
         checkRefused("the secret key is empty", () -> builder.credentials("tester", ""));
         checkRefused("the name of a bucket is empty", () -> builder.buckets(""));
+        checkRefused("from the directory of the module, not classpath:/seed: give src/test/resources/seed",
+                () -> builder.seed(Path.of("classpath:/seed")));
         assertEquals("an argument is null", assertThrows(NullPointerException.class, () -> builder.arguments("a", null)).getMessage());
         checkRefused("initialBuckets has an effect with profile(\"s3mock\") only: use buckets(…)",
                 () -> LiteIOServer.builder().environment("initialBuckets", "photos").start());
@@ -208,6 +210,16 @@ class ServerTest {
                 S3Client s3 = Harness.builder(server).region(Region.EU_CENTRAL_1).build()) {
             S3Exception refused = assertThrows(S3Exception.class, s3::listBuckets);
             assertEquals("AuthorizationHeaderMalformed", refused.awsErrorDetails().errorCode());
+        }
+    }
+
+    @Test
+    void aClientWithAccessAcrossRegionsFollowsTheServer() {
+        try (LiteIOServer server = LiteIOServer.builder().region("eu-central-1").buckets("photos").start();
+                S3Client s3 = Harness.builder(server).region(Region.US_EAST_1).crossRegionAccessEnabled(true).build()) {
+            assertEquals(200, s3.headBucket(request -> request.bucket("photos")).sdkHttpResponse().statusCode());
+            s3.putObject(request -> request.bucket("photos").key("a.jpg"), RequestBody.fromString("picture"));
+            assertEquals(List.of("a.jpg"), Harness.keys(server, "photos"));
         }
     }
 
