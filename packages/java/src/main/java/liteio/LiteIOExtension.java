@@ -2,7 +2,9 @@ package liteio;
 
 import java.lang.reflect.Field;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -11,6 +13,7 @@ import org.junit.jupiter.api.extension.ExtensionContext.Store;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestInstances;
 import org.junit.platform.commons.support.AnnotationSupport;
 
 /**
@@ -44,35 +47,41 @@ public final class LiteIOExtension implements ParameterResolver, BeforeEachCallb
     public void beforeEach(ExtensionContext context) {
         LiteIOServer server = startedServerOf(context);
         if (server != null) {
-            context.getStore(NAMESPACE).put("log", server.logLines());
+            context.getStore(NAMESPACE).put("log", server.logPlace());
         }
     }
 
     @Override
     public void afterEach(ExtensionContext context) {
-        context.getExecutionException().ifPresent(failure -> tellOfFields(context.getRequiredTestInstance(), failure));
+        context.getExecutionException().ifPresent(failure -> tellOfFields(context.getRequiredTestInstances(), failure));
         LiteIOServer server = startedServerOf(context);
         if (server == null || context.getExecutionException().isEmpty()) {
             return;
         }
-        Long before = context.getStore(NAMESPACE).get("log", Long.class);
         // A server that this test has started has no lines of other tests.
-        String log = server.endOfLog(before == null ? 0 : before);
+        String log = server.endOfLog(
+                context.getStore(NAMESPACE).getOrDefault("log", ServerProcess.LogPlace.class, ServerProcess.LogPlace.START));
         if (!log.isEmpty()) {
             System.err.println(context.getRequiredTestClass().getName() + ": " + context.getDisplayName()
                     + " has failed. The end of the server log:\n" + log);
         }
     }
 
-    /** Adds to the failure by a null that fields are not set here. */
-    private static void tellOfFields(Object test, Throwable failure) {
+    /** Adds to the failure by a null that fields are not set here, also inherited ones and those of the classes around. */
+    private static void tellOfFields(TestInstances tests, Throwable failure) {
         if (!(failure instanceof NullPointerException)) {
             return;
         }
-        for (Field field : test.getClass().getDeclaredFields()) {
-            if (isOurs(field.getType()) && isNull(field, test)) {
-                failure.addSuppressed(new IllegalStateException("@LiteIO sets no fields: give the test or @BeforeEach a parameter "
-                        + field.getType().getSimpleName() + ", and there set " + field.getName()));
+        Set<Field> told = new HashSet<>();
+        for (Object test : tests.getAllInstances()) {
+            for (Class<?> type = test.getClass(); type != null; type = type.getSuperclass()) {
+                for (Field field : type.getDeclaredFields()) {
+                    if (isOurs(field.getType()) && isNull(field, test) && told.add(field)) {
+                        failure.addSuppressed(new IllegalStateException(
+                                "@LiteIO sets no fields: give the test or @BeforeEach a parameter " + field.getType().getSimpleName()
+                                        + ", and there set " + field.getName()));
+                    }
+                }
             }
         }
     }

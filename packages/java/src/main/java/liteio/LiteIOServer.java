@@ -22,20 +22,16 @@ public final class LiteIOServer extends LiteIOSpace {
 
     // Null for a server that others have started.
     private final ServerProcess process;
-    private final boolean logsRequests;
 
     private LiteIOServer(ServerProcess process, Builder builder) {
         super(new Control(process.endpoint(), process::ending, process::isClosed), null, process.endpoint(), builder.accessKey,
                 builder.secretKey, builder.region == null ? DEFAULT_REGION : builder.region);
         this.process = process;
-        logsRequests = builder.environment.containsKey("LITEIO_LOG")
-                || builder.arguments.stream().anyMatch(each -> each.equals("--log") || each.startsWith("--log="));
     }
 
     private LiteIOServer(String endpoint, String accessKey, String secretKey, String region) {
         super(new Control(endpoint, () -> null, () -> false), null, endpoint, accessKey, secretKey, region);
         process = null;
-        logsRequests = false;
     }
 
     /**
@@ -107,14 +103,14 @@ public final class LiteIOServer extends LiteIOSpace {
         return process == null ? "" : process.log();
     }
 
-    /** Number of lines that the log has had. The lines about requests come behind their answers, so they are waited for. */
-    long logLines() {
-        return logsRequests ? process.linesOfQuietLog() : process.linesRead();
+    /** The place in the log of what comes from now on. */
+    ServerProcess.LogPlace logPlace() {
+        return process.logPlace();
     }
 
-    /** The end of the log behind these lines, without requests to the test API, once no more lines come. */
-    String endOfLog(long before) {
-        return process.endOfQuietLog(before);
+    /** The end of the log behind this place, without requests to the test API, once no more lines come. */
+    String endOfLog(ServerProcess.LogPlace place) {
+        return process.endOfQuietLog(place);
     }
 
     /** Creates a space, isolated from the others. */

@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -46,6 +47,9 @@ final class ServerProcess {
     // Such as of a variable with a wrong letter: nobody would look into the log for it.
     private static final Pattern WITHOUT_EFFECT = Pattern.compile(" WARN .* has no effect");
     private static final Pattern OF_TEST_API = Pattern.compile(" liteio::access: .* bucket=\"_liteio\"");
+    // When a line was written, and how long the request took that it is about.
+    private static final Pattern TIMES =
+            Pattern.compile("^(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z) (?:.* milliseconds=(\\d{1,12}))?");
     private static final Pattern ENDPOINT = Pattern.compile("^\\s*Endpoint\\s+(\\S+)");
     private static final String WATCH = String.join("\n",
             "exec 3<&0 </dev/null",
@@ -109,30 +113,49 @@ final class ServerProcess {
         }
     }
 
-    /** Number of lines that the log has had, also of those that are no longer kept. */
-    long linesRead() {
+    /** The place in the log of what comes from now on. */
+    LogPlace logPlace() {
         synchronized (log) {
-            return linesRead;
+            return new LogPlace(linesRead, System.currentTimeMillis());
         }
     }
 
-    /** The same, once no more lines come. */
-    long linesOfQuietLog() {
-        synchronized (log) {
-            awaitQuietLog();
-            return linesRead;
-        }
-    }
-
-    /** The last lines behind so many, once no more come; without requests to the test API. */
-    String endOfQuietLog(long skipped) {
+    /** The last lines behind this place, once no more come; without requests to the test API. */
+    String endOfQuietLog(LogPlace place) {
         synchronized (log) {
             awaitQuietLog();
             List<String> lines = log.stream()
-                    .skip(Math.max(0, skipped - (linesRead - log.size())))
-                    .filter(line -> !OF_TEST_API.matcher(line).find())
+                    .skip(Math.max(0, place.lines - (linesRead - log.size())))
+                    .filter(line -> !place.isBefore(line) && !OF_TEST_API.matcher(line).find())
                     .collect(Collectors.toList());
             return String.join("\n", lines.subList(Math.max(0, lines.size() - LOG_END_LINES), lines.size()));
+        }
+    }
+
+    /**
+     * A place in the log. Lines about requests come behind their answers, and to wait for them would slow down each test: a line
+     * that comes later, about what was before, is known by its time.
+     */
+    static final class LogPlace {
+        static final LogPlace START = new LogPlace(0, 0);
+
+        // Those that the log has had, also those that are no longer kept.
+        private final long lines;
+        private final long epochMillis;
+
+        private LogPlace(long lines, long epochMillis) {
+            this.lines = lines;
+            this.epochMillis = epochMillis;
+        }
+
+        /** True for a line about what began before; false if it has no time. */
+        private boolean isBefore(String line) {
+            Matcher found = TIMES.matcher(line);
+            if (!found.find()) {
+                return false;
+            }
+            long took = found.group(2) == null ? 0 : Long.parseLong(found.group(2));
+            return Instant.parse(found.group(1)).toEpochMilli() - took < epochMillis;
         }
     }
 

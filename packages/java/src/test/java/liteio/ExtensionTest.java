@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.MethodOrderer;
@@ -279,11 +280,37 @@ class ExtensionTest {
 
     @LiteIO
     static class WithField {
-        private LiteIOSpace space;
+        LiteIOSpace space;
 
         @Test
         void aTest() {
             space.reset();
+        }
+    }
+
+    @Test
+    void fieldsOfClassesAboveAndAroundAreToldOnce() {
+        List<Throwable> thrown = run(WithInheritedField.class).assertStatistics(each -> each.started(3).failed(3)).failed()
+                .map(each -> each.getRequiredPayload(TestExecutionResult.class).getThrowable().orElseThrow())
+                .collect(Collectors.toList());
+        for (Throwable each : thrown) {
+            assertEquals(List.of("@LiteIO sets no fields: give the test or @BeforeEach a parameter LiteIOSpace, and there set space"),
+                    Stream.of(each.getSuppressed()).map(Throwable::getMessage).collect(Collectors.toList()));
+        }
+    }
+
+    static class WithInheritedField extends WithField {
+        @Test
+        void another() {
+            space.reset();
+        }
+
+        @Nested
+        class Inner {
+            @Test
+            void aTest() {
+                space.reset();
+            }
         }
     }
 
