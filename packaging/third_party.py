@@ -56,7 +56,9 @@ def main(target, out):
         shown.append(f"- {package['name']} {package['version']}: {package['license'] or 'see below'}{note}")
     for text, names in sorted(owners.items(), key=lambda it: (it[1], it[0])):
         shown += ["", RULE, ", ".join(names), RULE, text]
-    pathlib.Path(out).write_text("\n".join(shown) + "\n", "utf-8")
+    path = pathlib.Path(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(shown) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
