@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_store::{
-    EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, SystemRandom,
-    WrappingReport,
+    EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, StoreError,
+    SystemRandom, WrappingReport,
 };
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
 use crate::config::{KeySources, MasterKeySource, resolve_keys};
 use crate::key_text::{master_keys, name_and_keys, parse_key};
+use crate::platform::with_advice;
 use liteio_iam::reseal_secrets;
 use liteio_store::DEFAULT_DIRECTORY;
 use liteio_wire::private_file;
@@ -260,7 +261,11 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
         ..StoreConfig::directory(path)
     };
     let named = |reason: String| format!("{}: {reason}", path.display());
-    let store = Store::open_existing(config).map_err(|error| named(error.to_string()))?;
+    let store = Store::open_existing(config).map_err(|error| match error {
+        // It names the directory.
+        StoreError::InUse { message } => message,
+        error => with_advice(path, named(error.to_string())),
+    })?;
     let rewrapped = rewrap_all(&store, &ring);
     let log_end = store.log_end().map(|end| format!("{}: {end}\n", path.display()));
     store.close();

@@ -93,11 +93,19 @@ pub(crate) fn is_denied(told: &str) -> bool {
     numbers.iter().any(|number| told.contains(&format!("(os error {number})")))
 }
 
+/// A failure of a command on a data directory, with the advice about its files if rights are missing.
+pub(crate) fn with_advice(directory: &Path, told: String) -> String {
+    match is_denied(&told) {
+        true => format!("{told}; {}", refusal_of_a_file(directory)),
+        false => told,
+    }
+}
+
 /// The advice about a file in a data directory that this process cannot use, with the first one: the directory itself can
 /// be written to.
 pub(crate) fn refusal_of_a_file(directory: &Path) -> String {
     let user = geteuid().as_raw();
-    let found = first_refused(directory, LEVELS)
+    let found = first_refused(directory, LEVELS_OF_BODIES)
         .and_then(|file| Some((fs::symlink_metadata(&file).ok()?, file)));
     let Some((metadata, file)) = found else {
         let shown = directory.display();
@@ -129,6 +137,8 @@ fn advice(directory: &Path, user: u32, owner: u32) -> String {
 
 /// Levels of directories below a data directory that are looked at: bodies are deeper, and are opened by requests.
 const LEVELS: u8 = 1;
+/// Levels with the files of bodies, which may be many: for a file that is known to be refused.
+const LEVELS_OF_BODIES: u8 = 3;
 
 /// The first file or directory that this process cannot read and write.
 fn first_refused(directory: &Path, levels: u8) -> Option<PathBuf> {

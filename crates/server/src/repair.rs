@@ -9,6 +9,7 @@ use crate::cli::RepairArgs;
 use crate::config::resolve_keys;
 use crate::keys;
 use crate::output::say;
+use crate::platform::with_advice;
 use crate::verify::{Progress, describe, print_missing, repair_advice, undecrypted};
 use liteio_store::DEFAULT_DIRECTORY;
 
@@ -33,7 +34,9 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
         StoreError::Corrupt { .. } => {
             format!("{}: {error}. {}", path.display(), repair_advice(path))
         }
-        error => format!("{}: {error}", path.display()),
+        // It names the directory.
+        StoreError::InUse { message } => message,
+        error => with_advice(path, format!("{}: {error}", path.display())),
     })?;
     let verb = if only_look { "would be " } else { "" };
     print(&report, verb);

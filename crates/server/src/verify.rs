@@ -10,6 +10,7 @@ use crate::cli::VerifyArgs;
 use crate::config::resolve_keys;
 use crate::keys;
 use crate::output::say;
+use crate::platform::with_advice;
 use liteio_store::DEFAULT_DIRECTORY;
 
 /// Checks the directory without changing it, and prints the damage and the missing keys.
@@ -103,7 +104,7 @@ pub(crate) fn undecrypted(missing: &MissingKeys) -> String {
 
 /// Prints the totals, and returns the findings.
 fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Result<Found, String> {
-    let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
+    let named = |error: StoreError| with_advice(path, format!("{}: {error}", path.display()));
     let config = StoreConfig { keys: Arc::new(keys), ..StoreConfig::directory(path) };
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
     let report = report.map_err(|error| match error {

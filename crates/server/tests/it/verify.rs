@@ -152,3 +152,34 @@ fn files_and_directories_that_may_only_be_read_are_enough() {
         fs::set_permissions(path, Permissions::from_mode(0o755)).expect("allowed");
     }
 }
+
+#[test]
+fn files_of_another_user_are_told_with_the_command_that_gives_them_back() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    serving(&directory).signal("KILL");
+    let data = directory.path().join("data");
+    for path in tree(&data).into_keys() {
+        let mode = match (path.is_dir(), path.starts_with(data.join("blobs"))) {
+            (true, _) => 0o755,
+            (false, true) => 0o000,
+            (false, false) => 0o644,
+        };
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("allowed");
+    }
+    let is_root = fs::metadata(&data).expect("there").uid() == 0;
+    let program = copied(&directory);
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("allowed");
+    let mut command = std::process::Command::new(program);
+    command.current_dir(directory.path());
+    if is_root {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.args(["verify", "--data-dir", "data"]).output().expect("it runs");
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    let advice = match is_root {
+        true => "run \"chown -R 65534 data\"",
+        false => "run \"chmod -R u+rwX data\"",
+    };
+    assert!(line.contains("Permission denied") && line.contains(advice), "{line}");
+}
