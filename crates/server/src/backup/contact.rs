@@ -57,11 +57,11 @@ pub(crate) async fn before_the_data(
     }
 }
 
-/// `true` if a store would be made in a directory. One that this user may not look into, and a restore that is not finished,
-/// are told when the data is opened.
+/// `true` if a store would be made in a directory. One that this user may not look into, a restore that is not finished, and a
+/// store that has lost its file `format` are told when the data is opened.
 fn is_unmade(path: &Path) -> bool {
     let lacks = |name| matches!(path.join(name).try_exists(), Ok(false));
-    lacks("format") && lacks("restoring")
+    ["format", "restoring", "meta.redb"].into_iter().all(lacks)
 }
 
 /// Opens or makes the backup of a store that was never backed up to this place, which needs the rights to read and to write.

@@ -62,6 +62,14 @@ async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
     assert!(line.contains("other has no data yet: is its disk mounted?"), "{line}");
     assert!(line.contains("`liteio restore`") && line.contains("choose another prefix"), "{line}");
     assert!(!directory.path().join("other").exists(), "a data directory is left behind");
+    // The store itself, without a file.
+    let (format, aside) = ("data/format", "format");
+    std::fs::rename(directory.path().join(format), directory.path().join(aside)).expect("renamed");
+    let damaged = ["--address", "127.0.0.1:0", "--data-dir", "data", "--backup", &location];
+    let line = refused(&directory, 1, &damaged);
+    assert!(line.contains("the file `format` is missing, but meta.redb is there"), "{line}");
+    assert!(!line.contains("is its disk mounted?"), "{line}");
+    std::fs::rename(directory.path().join(aside), directory.path().join(format)).expect("renamed");
     // One that exists.
     let log = Served::start(&directory, &["--data-dir", "other"]).end();
     assert_eq!(lines(&log, "new data directory").len(), 1, "{log}");
