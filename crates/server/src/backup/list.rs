@@ -51,7 +51,9 @@ pub(super) fn status(repository: &Repository) -> Result<bool, CommandError> {
             reached = Some((first_ms.min(from_ms), last_ms.max(to_ms)));
         }
     }
-    if let Some(alive_ms) = alive_ms {
+    // A segment is a sign, too, and newer than the mark of each minute.
+    let newest_ms = reached.map_or(0, |(_, to_ms)| to_ms);
+    if let Some(alive_ms) = alive_ms.map(|alive_ms| alive_ms.max(newest_ms)) {
         let seconds = now_ms().saturating_sub(alive_ms) / 1000;
         say!("last sign of the writer: {}, {seconds} seconds ago", shown(alive_ms));
     }

@@ -40,6 +40,12 @@ async fn what_is_there_is_listed_and_an_empty_backup_is_told() {
     for part in ["not encrypted", "last sign of the writer: 20", "restorable from 20"] {
         assert!(status.contains(part), "{part}: {status}");
     }
+    let word_behind = |words: &str| {
+        let (_, rest) = status.split_once(words)?;
+        rest.split([',', ' ', '\n']).next()
+    };
+    let reached = status.rsplit(' ').next().map(str::trim);
+    assert_eq!(word_behind("last sign of the writer: "), reached, "{status}");
     let pruned = told(&directory, 0, &["backup", "prune", &location, "--keep", "30d"]);
     assert!(pruned.contains(": 0 objects and 0 bytes removed"), "{pruned}");
 
