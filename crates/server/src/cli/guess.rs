@@ -161,6 +161,9 @@ const OPTIONS: [(&[&str], &str); 12] = [
 /// Options in the place of the URL that `liteio health` takes.
 const URL_OF_HEALTH: [&str; 5] = ["--port", "-p", "--host", "--url", "--endpoint"];
 
+/// Options of commands with a backup, which `liteio standby` takes with `backup-`, as the server does.
+const OF_A_BACKUP: [&str; 3] = ["--key-file", "--endpoint", "--secret-key-file"];
+
 /// Commands of a data directory, which they take by an option: it has a default.
 const OF_A_DIRECTORY: [&str; 2] = ["verify", "repair"];
 
@@ -198,6 +201,13 @@ pub(super) fn option(error: &clap::Error, arguments: &[OsString]) -> Option<Stri
         let port = port.unwrap_or(9000);
         return Some(format!(
             "there is no option `{option}`: write the URL alone: `liteio health http://127.0.0.1:{port}`"
+        ));
+    }
+    let is_of_standby = arguments.get(1).is_some_and(|it| it == "standby");
+    if is_of_standby && OF_A_BACKUP.contains(&option.as_str()) {
+        let name = option.trim_start_matches('-');
+        return Some(format!(
+            "there is no option `{option}`: `standby` takes the options of the server: write `--backup-{name}`"
         ));
     }
     let is_of_restore = arguments.get(1).is_some_and(|it| it == "restore");

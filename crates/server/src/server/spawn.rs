@@ -255,7 +255,7 @@ fn perhaps_started_twice(error: ServerError, storage: &Storage) -> ServerError {
                 && matches!(Store::use_of(path), Ok(DirectoryUse::Writer(_))) =>
         {
             let told = format!(
-                "{source}, and the data directory {}, too: maybe this server runs already",
+                "{source}, and the data directory {} is in use, too: maybe this server runs already",
                 path.display()
             );
             ServerError::Listen { address, option, source: io::Error::new(source.kind(), told) }

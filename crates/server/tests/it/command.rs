@@ -180,7 +180,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ("LITEIO_SECRET_KEY", "a-secret-key"),
         ("LITEIO_SECRET_KEY_FILE", "secret"),
     ];
-    let rows: [Row; 30] = [
+    let rows: [Row; 32] = [
         (&["--memory"], BOTH, "LITEIO_SECRET_KEY and LITEIO_SECRET_KEY_FILE are both set"),
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
@@ -209,6 +209,8 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ),
         (&["--lgo=debug"], &[], "'--lgo' found; tip: a similar argument exists: '--log'\n"),
         (&["exec", "--lgo", "debug", "--", "true"], &[], "exists: '--log'; write `--` before"),
+        (&["standby", "s3://b/p", "d", "--endpoint", "x"], &[], "write `--backup-endpoint`\n"),
+        (&["standby", "--key-file", "x", "b", "d"], &[], "write `--backup-key-file`\n"),
         (&["no-such-command"], &[], "no-such-command"),
         (&["--data-dir"], &[], "liteio: a value is required for '--data-dir"),
         (&["-d"], &[], "liteio: a value is required for '--data-dir"),
@@ -304,7 +306,8 @@ fn a_server_that_is_started_twice_is_told_so() {
         let mut again = liteio(&directory);
         let output = again.args(["--address", address, "--data-dir", data]).output();
         let message = stderr(&output.expect("it runs"));
-        let told = format!("the data directory {data}, too: maybe this server runs already");
+        let told =
+            format!("the data directory {data} is in use, too: maybe this server runs already");
         assert_eq!(message.contains(&told), is_twice, "{message}");
         assert!(message.contains("choose another with --address"), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
