@@ -280,6 +280,9 @@ impl BucketClient {
             }
             (_, "RequestTimeTooSkewed") => "set the clock of this machine".to_owned(),
             (_, "InvalidObjectState") => "restore the object from its archive".to_owned(),
+            (_, "XMinioAdminBucketQuotaExceeded") => {
+                format!("raise the quota of the bucket '{bucket}', or remove objects from it")
+            }
             (401 | 403, _) => format!(
                 "give the user the rights s3:ListBucket, s3:GetObject, s3:PutObject and \
                  s3:DeleteObject for the bucket '{bucket}'"
@@ -326,6 +329,7 @@ mod tests {
             (400, "RequestTimeout", None),
             (400, "ExpiredToken", Some("session")),
             (400, "InvalidRequest", Some("endpoint")),
+            (400, "XMinioAdminBucketQuotaExceeded", Some("raise the quota of the bucket 'bucket'")),
             (301, "PermanentRedirect", Some("region")),
             (403, "AccessDenied", Some("s3:PutObject")),
             (403, "SignatureDoesNotMatch", Some("secret key")),
