@@ -473,6 +473,11 @@ impl StoreError {
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
     }
+
+    /// `true` for a file that this process has no right to read or write.
+    pub(crate) fn is_denied(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied)
+    }
 }
 
 impl From<NameError> for StoreError {

@@ -133,6 +133,11 @@ impl Store {
         };
         let mut verifier = Verifier::new(self, &mut pace)?;
         let result = self.read_all(&mut verifier, &mut state, calls);
+        if let Err(error) = &result
+            && error.is_denied()
+        {
+            self.shared().counters.failed_read(error);
+        }
         if result.is_ok() {
             state.position.clear();
             state.begun_ms = None;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_kv::KvStats;
+use parking_lot::Mutex;
 
 use crate::error::StoreError;
 
@@ -46,13 +47,19 @@ pub(crate) struct Counters {
     pub(crate) beats_missed: AtomicU64,
     /// The newest epoch of users that was seen.
     pub(crate) users_epoch: AtomicU64,
+    /// The error of the newest read that lacked the right to open its file.
+    pub(crate) denied_read: Mutex<Option<String>>,
 }
 
 impl Counters {
-    /// Counts a failed read if the reason is damage, or a missing key.
+    /// Counts a failed read if the reason is damage, or a missing key. A file that may not be read may be whole.
     pub(crate) fn failed_read(&self, error: &StoreError) {
         use StoreError::{Corrupt, IndexDamaged, Io, KeyMissing};
         let counter = match error {
+            Io(reason) if error.is_denied() => {
+                *self.denied_read.lock() = Some(reason.to_string());
+                return;
+            }
             Corrupt { .. } | IndexDamaged { .. } | Io(_) => &self.damaged_reads,
             KeyMissing { .. } => &self.keyless_reads,
             _ => return,

@@ -2,12 +2,13 @@
 //! blocks in the modules above.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_blob::BlobStore;
 use liteio_blob::lost::LostBlobs;
-use liteio_disk::{DirectoryLock, Disk};
+use liteio_disk::{DirectoryLock, Disk, OpenMode};
 use liteio_kv::{Follower, Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
@@ -315,6 +316,24 @@ impl Store {
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.inner.disk.as_ref().is_none_or(|disk| disk.is_in_place())
+    }
+
+    /// The error of a file that this process has no right to read, as the newest read that failed by it has told; `None` once
+    /// the file can be opened.
+    #[must_use]
+    pub fn denied_read(&self) -> Option<String> {
+        let mut denied = self.inner.shared.counters.denied_read.lock();
+        let path = denied.as_ref()?.strip_prefix("open ").and_then(|it| it.split_once(": "));
+        let (Some(disk), Some((path, _))) = (&self.inner.disk, path) else {
+            // Nothing tells when it ends, so it is told once.
+            return denied.take();
+        };
+        let refusal = disk.open(path, OpenMode::Read).err();
+        // A file that is missing by now is told by the reads that need it.
+        if refusal.is_none_or(|error| error.kind() != ErrorKind::PermissionDenied) {
+            *denied = None;
+        }
+        denied.clone()
     }
 
     /// The health of the store.

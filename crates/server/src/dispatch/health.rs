@@ -191,6 +191,17 @@ fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
         log(format!("orphans are not swept: {reason}"));
         return Some("orphans are not swept, because of damage: run `liteio verify`".to_owned());
     }
+    if let Some(reason) = store.denied_read() {
+        let mut logged = logged.lock();
+        if *logged != reason {
+            let advice =
+                "give all files of the data directory to the user of the server: chown -R USER DIR";
+            tracing::error!(reason, advice, "a file of the data directory cannot be read");
+            *logged = reason;
+        }
+        let told = "files of the data directory cannot be read: Permission denied; give them to the user of the server";
+        return Some(format!("{told} (chown -R)"));
+    }
     if let Some(scrub) = store.scrub_state().filter(|scrub| scrub.damaged > 0) {
         log(format!("first damage found by the scrub: {}", scrub.first_damage.unwrap_or_default()));
         let damaged = scrub.damaged;

@@ -1,13 +1,15 @@
 //! Files of the data directory that are damaged or removed under a running server: an error of what is in
 //! them, and of nothing else.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::command::{Running, liteio, stderr};
+use crate::command::{Running, copied, liteio, stderr};
 use crate::harness::{ALICE, RawRequest};
 use crate::reply::Reply;
 
@@ -264,6 +266,42 @@ async fn reads_that_meet_damage_are_counted_in_the_health() {
     let reason = ready["reason"].as_str().expect("a reason");
     assert!(reason.starts_with("2 reads") && reason.contains("liteio verify"), "{reason}");
     process.check_objects().await;
+}
+
+/// Only a server that is not root's can be refused a file.
+#[tokio::test]
+async fn files_of_another_user_are_no_damage_and_told_until_they_can_be_read() {
+    const NOBODY: u32 = 65_534;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = liteio(&directory);
+    if fs::metadata(directory.path()).expect("there").uid() == 0 {
+        command = std::process::Command::new(copied(&directory));
+        command.current_dir(directory.path()).uid(NOBODY).gid(NOBODY);
+        chown(directory.path(), Some(NOBODY), Some(NOBODY)).expect("allowed");
+    }
+    command.args(["--data-dir", "data", "--address", "127.0.0.1:0", "--log", "off"]);
+    command.env("LITEIO_ACCESS_KEY", ALICE.access_key).env("LITEIO_SECRET_KEY", ALICE.secret_key);
+    let running = Running::start(&mut command);
+    let address = running.endpoint().strip_prefix("http://").expect("a URL");
+    let address = address.parse().expect("an address");
+    let process = Process { address, running };
+    process.s3("PUT", "/bucket", b"").await.expect_status(200);
+    process.s3("PUT", "/bucket/long", &OF_A_FILE).await.expect_status(200);
+    let files = blobs(&directory.path().join("data"));
+    let set_mode = |mode| {
+        for file in &files {
+            fs::set_permissions(file, Permissions::from_mode(mode)).expect("allowed");
+        }
+    };
+    set_mode(0o000);
+    process.s3("GET", "/bucket/long", b"").await.expect_status(500);
+    let ready = process.ready().await;
+    let reason = ready["reason"].as_str().expect("a reason");
+    assert!(reason.contains("Permission denied") && reason.contains("chown -R"), "{reason}");
+    assert!(!reason.contains("damage"), "{reason}");
+    set_mode(0o600);
+    assert_eq!(process.ready().await["status"], "ready");
+    process.s3("GET", "/bucket/long", b"").await.expect_status(200);
 }
 
 /// An operator who is told the id of a failed request finds its reason and the object by it.

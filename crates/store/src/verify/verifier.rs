@@ -293,6 +293,8 @@ impl Verifier<'_> {
         let (what, remedy) = match result {
             Ok(()) => return Ok(()),
             Err(Failure::Unknown(StoreError::Closed)) => return Err(StoreError::Closed),
+            // What may not be read says nothing about its bytes.
+            Err(Failure::Unknown(error)) if error.is_denied() => return Err(error),
             Err(Failure::Unknown(StoreError::Suspended { reason })) => {
                 self.report.outstanding_count += 1;
                 if self.report.outstanding.len() < OUTSTANDING_NAMED {
