@@ -80,7 +80,7 @@ impl Judge {
         })
     }
 
-    /// The first fault that leaves writes working.
+    /// The first fault that leaves writes working, and a failing backup.
     fn flaw(&self, store: &Store, unopened: u64, reads: bool) -> Option<String> {
         let told = moved(store).or_else(|| found_damage(store, &self.logged));
         let told = told.or_else(|| missing_keys(store)).or_else(|| missing_backup(store));
@@ -90,7 +90,12 @@ impl Judge {
         let told = told.or_else(|| unopened_secrets(unopened));
         // The reason names the place of the backup, so it is in the log only.
         let is_failing = || self.pair.backup_state().is_some_and(|backup| backup.is_failing);
-        told.or_else(|| is_failing().then(|| "the backup fails: the log has the reason".to_owned()))
+        // Told beside another fault, which would hide it: what is lost then is not in the backup.
+        let backup = is_failing().then(|| "the backup fails: the log has the reason".to_owned());
+        match (told, backup) {
+            (Some(told), Some(backup)) => Some(format!("{told}; {backup}")),
+            (told, backup) => told.or(backup),
+        }
     }
 
     /// The readiness in a few words, for the service manager. It reads a record, so it returns only if the store answers.
