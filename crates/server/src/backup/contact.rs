@@ -4,6 +4,7 @@
 //! start ends then. A place that does not answer is tried again behind the start, and so is one that refuses a data
 //! directory which was backed up there before: a backup that breaks must not keep a server down.
 
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use liteio_backup::{Error, IDENTITY, Repository};
 use liteio_store::Store;
+use tokio::net::lookup_host;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -20,6 +22,35 @@ use crate::config::Storage;
 
 /// Time for the place to answer.
 const ANSWER: Duration = Duration::from_secs(5);
+
+/// Refuses this server as the place of its own backup, where each object of the backup would be one to back up. A proxy before
+/// this server is not recognized.
+///
+/// # Errors
+/// One line that says what to change.
+pub(crate) async fn check_other_server(endpoint: &str, own: SocketAddr) -> Result<(), String> {
+    let Ok(uri) = endpoint.parse::<http::Uri>() else { return Ok(()) };
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    // A name that is not known yet may be later, which the backup waits for.
+    let Ok(Ok(addresses)) = timeout(ANSWER, lookup_host((host, port))).await else { return Ok(()) };
+    for address in addresses {
+        if port == own.port() && answers_at(own.ip(), address.ip()) {
+            return Err(format!(
+                "the endpoint {endpoint} is this server itself: name another server for the backup"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `true` if a socket that is bound to `own` gets the connections to `address`.
+fn answers_at(own: IpAddr, address: IpAddr) -> bool {
+    // Only an address of this machine can be bound.
+    let is_of_machine = || UdpSocket::bind((address, 0)).is_ok();
+    own == address
+        || own.is_unspecified() && (own.is_ipv6() || address.is_ipv4()) && is_of_machine()
+}
 
 /// Asks the place for a backup before a data directory is made, so that a start that ends leaves none behind: a mount
 /// point stays empty until its disk is mounted. A directory that exists may have been backed up before, which only its

@@ -67,7 +67,7 @@ pub(super) async fn spawn(
     // Likewise, unusable certificates must not leave a new data directory behind.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
     let given = given.map(ServerTls::open).transpose().map_err(refused_certificate)?;
-    let backup = open_backup(&config).await?;
+    let backup = open_backup(&config, address).await?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let (mut made_credentials, mut opened_store, mut condition) = (None, None, None);
@@ -181,11 +181,17 @@ pub(super) async fn spawn(
     })
 }
 
-/// Checks the place of the backup, before the data is opened.
-async fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerError> {
+/// Checks the place of the backup of the server at this address, before the data is opened.
+async fn open_backup(
+    config: &Config,
+    address: SocketAddr,
+) -> Result<Option<OpenedTarget>, ServerError> {
     let Some(backup) = &config.backup else { return Ok(None) };
     let opened = OpenedTarget::open(&backup.target).map_err(refused_backup)?;
     check_apart(&backup.target.location, &config.storage).map_err(refused_backup)?;
+    if let Some(endpoint) = &backup.target.endpoint {
+        contact::check_other_server(endpoint, address).await.map_err(refused_backup)?;
+    }
     if let Some(key) = &opened.key
         && let Some(warning) = keys::warning_of_backup_key(key, &config.keys)
     {

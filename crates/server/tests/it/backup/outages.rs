@@ -48,6 +48,39 @@ async fn a_target_that_comes_later_gets_everything() {
     target.end();
 }
 
+#[test]
+fn a_server_does_not_back_itself_up() {
+    let directory = directory();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let endpoint = format!("http://127.0.0.1:{port}");
+    for own in ["127.0.0.1", "0.0.0.0"] {
+        let address = format!("{own}:{port}");
+        let arguments = [
+            "--address",
+            &address,
+            "--data-dir",
+            "data",
+            "--access-key",
+            "liteio",
+            "--secret-key",
+            "liteio-secret",
+            "--backup",
+            "s3://backup",
+            "--backup-endpoint",
+            &endpoint,
+            "--backup-access-key",
+            "liteio",
+            "--backup-secret-key",
+            "liteio-secret",
+        ];
+        let line = refused(&directory, 2, &arguments);
+        assert!(line.contains(&endpoint) && line.contains("is this server itself"), "{line}");
+        assert!(!directory.path().join("data").exists(), "a data directory is left behind");
+    }
+}
+
 #[tokio::test]
 async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
     let directory = directory();
