@@ -116,6 +116,45 @@ async fn deleted_objects_are_given_back_to_a_running_server_by_one_command() {
     server.end();
 }
 
+/// docs/troubleshooting.md puts a damaged object back by these steps.
+#[tokio::test]
+async fn an_object_that_is_removed_and_given_back_has_all_that_it_had() {
+    let kept = [
+        ("x-amz-storage-class", "STANDARD_IA"),
+        ("x-amz-meta-camera", "old"),
+        ("x-amz-object-lock-mode", "COMPLIANCE"),
+        ("x-amz-object-lock-retain-until-date", "2099-01-01T00:00:00.000Z"),
+        ("x-amz-object-lock-legal-hold", "ON"),
+    ];
+    let directory = directory();
+    let location = location(&directory);
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    let bucket = server.request("PUT", "/photos");
+    let bucket = bucket.header("x-amz-bucket-object-lock-enabled", "true").send().await;
+    bucket.expect_status(200);
+    let put = server.request("PUT", "/photos/cat").headers(&kept).header("x-amz-tagging", "a=b");
+    put.body("meow").send().await.expect_status(200);
+    server.kept().await;
+    let before = at(super::now_ms());
+    // So that no copy of that moment has the deletion.
+    server.kept().await;
+    server.delete("/photos/cat").await;
+    // The newest state has it.
+    server.kept().await;
+
+    let part = ["--bucket", "photos", "--prefix", "cat", "--to", "here/photos"];
+    let back = [&[&*location, "--at", &before][..], &part].concat();
+    let output = give_back_with(ROOT.secret_key, &directory, &server, &back);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let reply = server.get("/photos/cat").await.expect_status(200);
+    for (name, value) in kept {
+        assert_eq!(reply.header(name), Some(value), "{name}");
+    }
+    assert_eq!(reply.text(), "meow");
+    assert!(server.get("/photos/cat?tagging").await.text().contains("<Key>a</Key>"));
+    server.end();
+}
+
 #[tokio::test]
 async fn a_target_that_cannot_be_used_is_told_before_anything_is_restored() {
     let directory = directory();
