@@ -22,7 +22,12 @@ pub(super) fn run(arguments: &RestoreArgs) -> Result<bool, CommandError> {
     let path = directory.clone();
     let storage = Storage::Directory { path, durability: Durability::default() };
     check_apart(&arguments.location, &storage).map_err(CommandError::Usage)?;
-    restore(arguments, &RestoredPart::Everything, directory)
+    let is_whole = restore(arguments, &RestoredPart::Everything, directory)?;
+    if !is_whole {
+        let shown = directory.display();
+        say!("`liteio verify --data-dir {shown}` lists the objects whose bodies were left out");
+    }
+    Ok(is_whole)
 }
 
 /// Restores a part into a directory, and prints the moment and what was left out. `Ok(false)` if anything was.

@@ -76,6 +76,7 @@ async fn damage_is_told_and_the_rest_is_restored() {
 
     let restored = told(&directory, 1, &["restore", &location, "restored"]);
     assert!(restored.contains("left out: ") && restored.contains(", 1 left out"), "{restored}");
+    assert!(restored.contains("`liteio verify --data-dir restored` lists"), "{restored}");
     let server = Served::start(&directory, &["--data-dir", "restored"]);
     assert_eq!(server.get("/photos/small").await.text(), "meow");
     let whole = [server.get("/photos/a").await.status, server.get("/photos/b").await.status];
