@@ -467,8 +467,14 @@ impl Space {
         let shown: String = key.chars().take(KEY_CHARACTERS_MAX).collect();
         if error.code() == "SignatureDoesNotMatch" {
             origin.found.note_denial(DenialBy::Nobody, || {
+                // A proxy that changes it is the usual reason.
+                let canonical = element("CanonicalRequest");
+                let host = canonical
+                    .and_then(|it| it.lines().find_map(|line| line.strip_prefix("host:")))
+                    .map(|host| host.chars().take(DIFFERENCE_CHARACTERS_MAX).collect::<String>());
+                let host = host.map(|host| format!(" for the host {host}")).unwrap_or_default();
                 let unproven = format!(
-                    "the request names the access key {shown}{rest}, and its signature does not prove it"
+                    "the request names the access key {shown}{rest}, and its signature does not prove it{host}"
                 );
                 match element("Detail") {
                     Some(detail) => {

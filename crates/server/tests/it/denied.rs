@@ -125,7 +125,9 @@ async fn the_access_key_of_a_wrong_secret_is_logged_as_not_proven() {
     let users = RawRequest::of_form(address, "iam", "Action=ListUsers").by(root);
     users.send().await.expect_error(403, "SignatureDoesNotMatch");
     let (_, log) = server.signal("TERM");
-    let told = "the request names the access key liteio, and its signature does not prove it";
+    let told = format!(
+        "the request names the access key liteio, and its signature does not prove it for the host {address}"
+    );
     assert_eq!(log.matches(&format!("denied=\"{told}\"")).count(), 3, "{log}");
     let audit = std::fs::read_to_string(directory.path().join("audit.log")).expect("written");
     assert_eq!(audit.matches(&format!("\"error\":\"{told}\"")).count(), 3, "{audit}");
