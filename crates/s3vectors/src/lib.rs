@@ -60,7 +60,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
-use liteio_store::Store;
 use serde::Serialize;
 
 use self::context::Sent;
@@ -70,7 +69,7 @@ use self::fields::Fields;
 use liteio_access::state::App;
 use liteio_access::{Action, Principal, VectorBuckets};
 use liteio_auth::{AuthBody, CollectError, Identity, collect};
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Origin, carried};
 use liteio_wire::reply::{Reply, ReplyBody};
 
 /// Largest request body. S3 Vectors' limit.
@@ -213,7 +212,7 @@ impl VectorsService {
         let origin = parts.extensions.get::<Arc<Origin>>().cloned();
         let sent = Sent { origin, headers: parts.headers };
         let call = Call { app, buckets, sent, principal, action, body };
-        let work = move |_: &Store| match route {
+        let work = carried(move || match route {
             // These operations parse their bodies with the streaming reader.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
                 operation(&call, Fields::empty())
@@ -224,8 +223,8 @@ impl VectorsService {
                 operation(&call, fields)
             }
             Route::Tags(method, arn) => tags::answer(&call, &method, &arn, &query),
-        };
-        self.app.blocking(work).await
+        });
+        self.app.blocking(move |_| work()).await
     }
 }
 

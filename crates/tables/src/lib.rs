@@ -87,7 +87,7 @@ use liteio_auth::{AuthBody, CollectError, Identity, Service, collect};
 use liteio_iceberg::{Identifier, Invalid, Namespace};
 use liteio_identity::AccessKey;
 use liteio_store::{ObjectKey, Store};
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Origin, carried};
 use liteio_wire::reply::{ApiError, Reply, ReplyBody};
 
 /// The path of the catalog. No bucket can have that name.
@@ -307,12 +307,13 @@ impl TablesService {
         })?;
         let shared = Arc::clone(&self.shared);
         let app = Arc::clone(&self.shared.app);
-        let work = move |store: &Store| {
+        let work = carried(move || {
             let (shared, sent, route) = (&*shared, &sent, &route);
             let once = key_of(sent, route.operation.name, &body)?;
+            let store = &shared.app.store;
             replay::answer(&Call { shared, store, sent, route, body: &body, once })
-        };
-        app.blocking(work).await
+        });
+        app.blocking(move |_| work()).await
     }
 }
 

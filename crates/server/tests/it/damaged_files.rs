@@ -323,6 +323,23 @@ async fn the_log_has_request_and_object_beside_the_damage() {
     assert!(!line.contains("secret"), "{line}");
 }
 
+/// Operations on vectors fail on a blocking thread.
+#[tokio::test]
+async fn the_log_has_request_and_index_beside_the_damage() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut process = Process::start_with_log(&directory, "error");
+    process.vectors("CreateVectorBucket", json!({"vectorBucketName": "media"})).await;
+    process.make_index("films").await;
+    let slots = slot_files(&directory);
+    let file = fs::File::options().write(true).open(&slots[0]).expect("opens");
+    file.set_len(file.metadata().expect("there").len() / 2).expect("truncated");
+    let reply = process.query("films").await.expect_status(500);
+    let id = reply.header("x-amz-request-id").expect("an id").to_owned();
+    let line = process.running.logs("cannot be used");
+    let named = format!("id={id} operation=\"QueryVectors\" bucket=\"media\" index=\"films\" ");
+    assert!(line.contains(&named), "{line}");
+}
+
 #[test]
 fn a_damaged_first_page_of_the_metadata_is_told_as_damage_with_advice() {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -10,8 +10,8 @@ mod target;
 
 use http::Version;
 
-pub use self::current::log_failure;
 pub(crate) use self::current::{answering, answering_now};
+pub use self::current::{carried, log_failure};
 pub use self::domains::{Domains, without_port};
 pub use self::found::{DenialBy, Found};
 pub use self::locale::{Locale, MAIN_SPACE, Moment, rfc_3339, timestamp};
