@@ -593,6 +593,16 @@ impl Inner {
         Err(StoreError::NoSpace)
     }
 
+    /// As [`Inner::check_space`] for a write of `bytes` to files that may have room for a part of them: `growth` tells how much they
+    /// grow, and is asked only if that matters.
+    pub(crate) fn check_growth(
+        &self,
+        bytes: u64,
+        growth: impl FnOnce() -> u64,
+    ) -> Result<(), StoreError> {
+        if self.has_room(bytes)? { Ok(()) } else { self.check_space(growth()) }
+    }
+
     /// `true` while the reserve is used, or a write that was refused for space would be refused again.
     fn is_full(&self) -> bool {
         let refused = self.refused_bytes.load(Ordering::Relaxed);

@@ -85,12 +85,15 @@ impl Store {
         elements: Vec<f32>,
         commit: impl FnOnce(&Arc<Vec<VectorRecord>>) -> Result<Vec<Slot>, StoreError>,
     ) -> Result<(), StoreError> {
-        self.inner.check_space(elements.len() as u64 * 4)?;
         let open = self.open_index(index)?;
         // First, so that this put can use them.
         self.free_unused(&open)?;
-        let written =
-            open.vectors.slots().append_many(&elements).map_err(|error| index.failure(error))?;
+        let slots = open.vectors.slots();
+        let bytes_of = |vectors: usize| vectors as u64 * u64::from(index.dimension) * 4;
+        self.inner.check_growth(bytes_of(metadata.len()), || {
+            bytes_of(metadata.len().saturating_sub(slots.free_count()))
+        })?;
+        let written = slots.append_many(&elements).map_err(|error| index.failure(error))?;
         drop(elements);
         let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
         // Synced at `os`, too: a record must not become durable before the elements it references.

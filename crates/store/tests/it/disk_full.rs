@@ -2,9 +2,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use liteio_disk::SimulatedDisk;
+use liteio_store::vectors::{DistanceMetric, Metadata, NewVectors};
 use liteio_store::{BodyOptions, Store, StoreError, StoreHealth};
 
 use crate::harness::*;
+use crate::vectors::create as create_index;
 
 /// Puts again and again until the answer is `wanted`: how much is free is asked a few times a second.
 fn put_until(store: &Store, length: usize, wanted: impl Fn(&Result<(), StoreError>) -> bool) {
@@ -81,6 +83,34 @@ fn a_disk_that_is_full_but_for_the_reserve_is_full_once_it_has_refused_a_write()
     assert_eq!(store.health(), StoreHealth::Ready);
     disk.set_capacity(used + (1 << 20) + 500_000);
     assert_eq!(store.health(), StoreHealth::Ready, "nothing was refused since");
+}
+
+#[test]
+fn deleted_vectors_make_room_for_others_on_a_full_disk() {
+    const BATCH: u32 = 500;
+    let disk = SimulatedDisk::new(1);
+    let mut config = config(1);
+    config.reserve_bytes = 1 << 20;
+    let store = Store::open_on(Arc::new(disk.clone()), config).expect("opens");
+    let index = create_index(&store, 256, DistanceMetric::Euclidean);
+    let keys = |batch: u32| (batch * BATCH..).take(BATCH as usize).map(|number| number.to_string());
+    let put = |batch: u32| {
+        let mut vectors = NewVectors::default();
+        keys(batch).for_each(|key| vectors.push_with(key, &[1.0; 256], Metadata::default()));
+        store.put_vectors(&index, vectors)
+    };
+    for batch in 0..4 {
+        put(batch).expect("there is room");
+    }
+    disk.set_capacity(1 << 40);
+    let used = (1 << 40) - store.space().expect("asked").expect("a disk").0;
+    disk.set_capacity(used + (1 << 20) + 300_000);
+    let refused = put(4);
+    assert!(matches!(refused, Err(StoreError::NoSpace)), "{refused:?}");
+    store.delete_vectors(&index, keys(0).collect()).expect("deleted");
+    put(4).expect("the file does not grow");
+    let refused = put(5);
+    assert!(matches!(refused, Err(StoreError::NoSpace)), "{refused:?}");
 }
 
 #[test]

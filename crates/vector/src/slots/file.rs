@@ -152,6 +152,12 @@ impl SlotFile {
         self.shared.published.read().count
     }
 
+    /// Number of free slots that later vectors take before the file grows. It counts them one by one.
+    #[must_use]
+    pub fn free_count(&self) -> usize {
+        self.shared.writer.lock().count_free(&self.shared.readers)
+    }
+
     /// Number of visible vectors.
     #[must_use]
     pub fn vector_count(&self) -> usize {

@@ -213,6 +213,12 @@ impl Writer {
         }
     }
 
+    /// Number of free slots below `rewritable_end`.
+    pub(super) fn count_free(&mut self, readers: &Mutex<Readers>) -> usize {
+        self.take_released(readers);
+        self.free.iter().filter(|Reverse(slot)| *slot < self.rewritable_end).count()
+    }
+
     /// The lowest slot that may be written: a free one below `rewritable_end`, else a new one.
     fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
         self.take_released(readers);
