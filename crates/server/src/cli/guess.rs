@@ -260,6 +260,13 @@ pub(super) fn instead(arguments: &[OsString]) -> Option<String> {
     of_word(arguments.get(1)?.to_str()?)
 }
 
+/// The line about `backup FROM TO`, as `cp` takes it.
+pub(super) fn of_copy(arguments: &[OsString]) -> Option<String> {
+    let [_, command, from, to] = arguments else { return None };
+    let (from, to) = (from.to_str()?, to.to_str()?);
+    (command == "backup").then(|| format!("write `liteio backup copy --data-dir {from} {to}`"))
+}
+
 /// The line about this word in the place of a command, if it is known what was meant.
 pub(super) fn of_word(word: &str) -> Option<String> {
     if word.starts_with('-') {

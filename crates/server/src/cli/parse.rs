@@ -124,10 +124,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             let line = with_variable(&error, &arguments);
             Stop::Usage(match error.get(ContextKind::InvalidSubcommand) {
                 // A word that is no command is in conflict with options, too.
-                Some(ContextValue::String(word)) if !is_command(word) => guess::of_word(word)
-                    .unwrap_or_else(|| {
-                        format!("there is no command `{word}`: `liteio --help` lists them")
-                    }),
+                Some(ContextValue::String(word)) if !is_command(word) => {
+                    guess::of_copy(&arguments).or_else(|| guess::of_word(word)).unwrap_or_else(
+                        || format!("there is no command `{word}`: `liteio --help` lists them"),
+                    )
+                }
                 Some(ContextValue::String(command)) => {
                     format!("{line}; {}", guess::of_options_before(command))
                 }

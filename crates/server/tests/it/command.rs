@@ -180,7 +180,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ("LITEIO_SECRET_KEY", "a-secret-key"),
         ("LITEIO_SECRET_KEY_FILE", "secret"),
     ];
-    let rows: [Row; 32] = [
+    let rows: [Row; 33] = [
         (&["--memory"], BOTH, "LITEIO_SECRET_KEY and LITEIO_SECRET_KEY_FILE are both set"),
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
@@ -209,6 +209,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         ),
         (&["--lgo=debug"], &[], "'--lgo' found; tip: a similar argument exists: '--log'\n"),
         (&["exec", "--lgo", "debug", "--", "true"], &[], "exists: '--log'; write `--` before"),
+        (&["backup", "../vd", "../bk"], &[], "write `liteio backup copy --data-dir ../vd ../bk`\n"),
         (&["standby", "s3://b/p", "d", "--endpoint", "x"], &[], "write `--backup-endpoint`\n"),
         (&["standby", "--key-file", "x", "b", "d"], &[], "write `--backup-key-file`\n"),
         (&["no-such-command"], &[], "no-such-command"),
