@@ -67,7 +67,14 @@ impl Parser {
                 "$and" => self.filters(value, &path, depth).map(Filter::All),
                 "$or" => self.filters(value, &path, depth).map(Filter::Any),
                 key if key.starts_with('$') => Err(unknown(&path, key, &OF_FILTERS)),
-                key => self.key(key, value, &path),
+                key => {
+                    let meant = OF_FILTERS.iter().find(|name| name[1..].eq_ignore_ascii_case(key));
+                    if let (Some(meant), Value::Array(_)) = (meant, value) {
+                        let message = format!("it is a list: did you mean {meant}?");
+                        return Err(Exception::filter(&path, message));
+                    }
+                    self.key(key, value, &path)
+                }
             }
         };
         all(map.iter().map(part))
@@ -289,6 +296,7 @@ mod tests {
             (json!({"a": {"$in": []}}), "the list is empty: leave the condition out"),
             (json!({"a": {"$in": 1}}), "'/filter/a/$in', it is not a list"),
             (json!({"$and": []}), "'/filter/$and', the list is empty"),
+            (json!({"AND": [{"a": 1}]}), "'/filter/AND', it is a list: did you mean $and?"),
             (json!({"a": {"$in": [1, {}]}}), "'/filter/a/$in/1'"),
             (json!({"a": {"$exists": 1}}), "'/filter/a/$exists'"),
             (json!({"a": {"$startsWith": 1}}), "'/filter/a/$startsWith'"),
